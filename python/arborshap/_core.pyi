@@ -1,0 +1,94 @@
+"""The native module: arrays in, arrays out. Everything a user touches is in Python above it."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+"""Rows, two-dimensional and C-contiguous, native byte order, aligned."""
+
+IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
+Progress: TypeAlias = Callable[[float], object]
+"""Called now and then from the calling thread with the fraction done; an exception it raises ends the call."""
+
+__version__: str
+
+@final
+class Forest:
+    """A validated, immutable forest: the common format every model is turned into.
+
+    Node arrays run over all trees, one after another; `tree_offsets` (length trees + 1) says where each begins.
+    Children are numbered within their own tree, node 0 of a tree is its root, and -1 for both children makes a leaf.
+    """
+
+    def __new__(
+        cls,
+        *,
+        n_features: int,
+        tree_offsets: NDArray[np.int64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        flags: NDArray[np.uint8],
+        value: NDArray[np.float64],
+        tree_output: NDArray[np.int32],
+        base: NDArray[np.float64],
+        category_nodes: NDArray[np.int64],
+        category_offsets: NDArray[np.int64],
+        categories: NDArray[np.uint32],
+        cover: NDArray[np.float64] | None = None,
+    ) -> Forest: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_trees(self) -> int: ...
+    @property
+    def n_nodes(self) -> int: ...
+    @property
+    def n_leaves(self) -> int: ...
+    @property
+    def max_depth(self) -> int: ...
+    def margin(self, rows: Matrix, n_threads: int) -> NDArray[np.float64]:
+        """The raw prediction in float64: (rows, outputs)."""
+
+@final
+class Explainer:
+    """A forest, its players and its background, ready to explain rows."""
+
+    def __new__(
+        cls,
+        forest: Forest,
+        *,
+        players: NDArray[np.int32],
+        n_players: int,
+        background: Matrix,
+        weights: NDArray[np.float64] | None = None,
+        n_threads: int,
+    ) -> Explainer: ...
+    @property
+    def expected_value(self) -> NDArray[np.float64]:
+        """Mean margin over the (weighted) background, one per output."""
+    def explain(
+        self,
+        rows: Matrix,
+        index: IndexName,
+        *,
+        engine: str,
+        n_threads: int,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """(rows, players, outputs), or (rows, players, players, outputs) for an index of pairs of players."""
+    def explain_pairs(
+        self,
+        rows: Matrix,
+        background: Matrix | None,
+        *,
+        n_threads: int,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """phi(x, z) for every pair, never averaged: (rows, background rows, players, outputs)."""

@@ -1,0 +1,42 @@
+"""What a loader hands over: the forest, and what the library knows about its own inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.forest import Forest
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model of any library in the common format.
+
+    Attributes
+    ----------
+    forest
+        The trees.
+    library
+        Who made it, e.g. ``"xgboost 3.2.0"`` (or ``"xgboost JSON"`` for a file).
+    link
+        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"``, ``"softmax"`` or ``"log"``.
+    raw_predict
+        For a live model, the library's own raw prediction of a float matrix, shape (rows, outputs), used to
+        verify ours; ``None`` for a file.
+    tolerance
+        How far, relative to the size of the margins, the library's own arithmetic may be from float64.
+    encode
+        For a model that recodes frames by itself (category columns), turns the user's frame into the float
+        matrix the trees see; ``None`` where a frame's columns are plain numbers.
+    """
+
+    forest: Forest
+    library: str
+    link: str = "identity"
+    raw_predict: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
+    tolerance: float = 1e-9
+    encode: Callable[[Any], NDArray[np.float64]] | None = None
