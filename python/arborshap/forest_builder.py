@@ -126,13 +126,13 @@ class ForestBuilder:
 
         leaf = (lefts == -1) & (rights == -1)
         categorical = self._add_sets(where, categories or {}, n)
-        flags = np.full(n, self._flags, np.uint8)
-        flags[_per_node(where + "default_left", default_left, n)] |= NodeFlag.DEFAULT_LEFT
+        flags = np.full(n, int(self._flags), np.uint8)
+        flags[_per_node(where + "default_left", default_left, n)] |= np.uint8(NodeFlag.DEFAULT_LEFT)
         flags |= _missing_flags(where, missing, n)
-        flags[categorical] |= NodeFlag.CATEGORICAL
-        flags[categorical & _per_node(where + "members_left", members_left, n)] |= NodeFlag.MEMBERS_LEFT
+        flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
+        flags[categorical & _per_node(where + "members_left", members_left, n)] |= np.uint8(NodeFlag.MEMBERS_LEFT)
         if negative_fraction_is_zero:
-            flags[categorical] |= NodeFlag.NEGATIVE_FRACTION_IS_ZERO
+            flags[categorical] |= np.uint8(NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
         flags[leaf] = 0
 
         tree = {
