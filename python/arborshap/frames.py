@@ -1,0 +1,298 @@
+"""One door for every kind of rows: arrays, lists, pandas, polars, pyarrow and scipy.sparse, by their types' modules.
+
+No frame library is imported here unless the caller handed over one of its objects. What comes out is a float32 or
+float64 matrix, C-contiguous and in native byte order, with one column per model feature in the model's order; a
+matrix that already is one passes without a copy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._numbers import (
+    Matrix,
+    matrix_from_array,
+    matrix_from_columns,
+    matrix_from_sparse,
+    refused,
+    with_missing,
+)
+from arborshap.exceptions import InputError
+
+Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows as the trees read them, and what the caller called them.
+
+    Attributes
+    ----------
+    matrix
+        The numbers, (rows, features).
+    names
+        The frame's column names in the order of `matrix`; ``None`` for rows without names.
+    labels
+        The frame's row labels where it has some of its own (a pandas index), else ``None``.
+    shown
+        The cells as the caller wrote them, for a frame the model encodes itself; otherwise `matrix`.
+    """
+
+    matrix: Matrix
+    names: list[str] | None
+    labels: NDArray[Any] | None
+    shown: NDArray[Any]
+
+
+def read_rows(
+    data: Any,
+    what: str,
+    *,
+    names: Sequence[str] | None = None,
+    n_features: int | None = None,
+    encode: Encode | None = None,
+    sparse_zero_is_missing: bool = False,
+) -> Rows:
+    """Read rows of any supported kind.
+
+    Parameters
+    ----------
+    data
+        A matrix, list of lists, pandas or polars DataFrame, pyarrow Table or RecordBatch, or scipy.sparse matrix.
+    what
+        What the caller calls the rows, for messages: ``"X"``, ``"data"``.
+    names
+        The model's column names. A frame's columns are matched to them by name and put in their order; rows without
+        names are taken to be in that order already.
+    n_features
+        The number of columns the model needs.
+    encode
+        For a model that recodes frames itself, the function that does; it gets the frame with its columns in order.
+    sparse_zero_is_missing
+        Whether an entry that a sparse matrix does not store is missing (XGBoost) or zero (everyone else).
+
+    Returns
+    -------
+    Rows
+        The rows, with the names and labels they came with.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read as numbers or their columns are not the model's; the message names the column.
+    """
+    if _is_ready(data):
+        _check_width(data, what, n_features)
+        return Rows(data, None, None, data)
+    kind = _frame_kind(data)
+    if kind is not None:
+        return _read_frame(data, kind, what, names, n_features, encode)
+    if hasattr(data, "tocsr") and hasattr(data, "toarray"):
+        matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
+    else:
+        array = _as_array(data, what)
+        _check_two_dimensional(array, data, what)
+        matrix = matrix_from_array(array, what, names)
+    _check_width(matrix, what, n_features)
+    return Rows(matrix, None, None, matrix)
+
+
+def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
+    """Read rows where one row may also come by itself: as a vector, a list of numbers or a pandas Series."""
+    if _root_module(data) == "pandas" and type(data).__name__ == "Series":
+        return read_rows(data.to_frame().T, what, **options)
+    if _frame_kind(data) is None and not hasattr(data, "tocsr"):
+        array = _as_array(data, what)
+        if array.ndim == 1 and array.size > 0:
+            data = array.reshape(1, -1)
+    return read_rows(data, what, **options)
+
+
+def check_names(names: Iterable[object], what: str) -> list[str]:
+    """Column names as text, each used once."""
+    texts = [str(name) for name in names]
+    twice = [name for name, count in Counter(texts).items() if count > 1]
+    if twice:
+        raise InputError(f"{what}: the column name {_some(twice)} is used more than once; rename or drop the repeats")
+    return texts
+
+
+def _is_ready(data: Any) -> bool:
+    return (
+        type(data) is np.ndarray
+        and data.ndim == 2
+        and data.dtype.char in "df"
+        and data.dtype.isnative
+        and data.flags.c_contiguous
+        and data.flags.aligned
+    )
+
+
+def _check_width(matrix: NDArray[Any], what: str, n_features: int | None) -> None:
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise InputError(f"{what} has {matrix.shape[1]} columns, but the model has {n_features} features")
+
+
+def _root_module(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
+
+
+def _frame_kind(data: Any) -> str | None:
+    """Return the library of a frame ("pandas", "polars", "pyarrow"), also for a subclass of one; None for no frame."""
+    for cls in type(data).__mro__:
+        match cls.__module__.partition(".")[0], cls.__name__:
+            case ("pandas" | "polars") as library, "DataFrame":
+                return library
+            case "pyarrow", "Table" | "RecordBatch":
+                return "pyarrow"
+    return None
+
+
+def _as_array(data: Any, what: str) -> NDArray[Any]:
+    """Read an array, or whatever numpy makes one of, without judging its shape or dtype yet."""
+    if isinstance(data, np.ma.MaskedArray):
+        return data  # numpy's conversion would forget the mask
+    try:
+        array = np.asarray(data)
+    except (TypeError, ValueError, RuntimeError) as error:
+        _check_equal_lengths(data, what)
+        raise InputError(f"{what}: a {_type_name(data)} cannot be read as a matrix: {error}") from error
+    if array.dtype.kind in "US" and isinstance(data, (list, tuple)):
+        return np.asarray(data, dtype=object)  # one text cell made all cells text; as objects it can be found
+    return array
+
+
+def _check_equal_lengths(data: Any, what: str) -> None:
+    if isinstance(data, (list, tuple)) and all(hasattr(row, "__len__") for row in data):
+        for i, row in enumerate(data):
+            if len(row) != len(data[0]):
+                raise InputError(f"{what}: row {i} has {len(row)} values, but row 0 has {len(data[0])}")
+
+
+def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
+    if array.ndim == 2:
+        return
+    if array.ndim == 0:
+        kinds = "2-D array, list of rows, pandas or polars DataFrame, pyarrow Table or scipy.sparse matrix"
+        advice = "call .collect() on it first" if type(data).__name__ == "LazyFrame" else f"give a {kinds}"
+        raise InputError(f"{what} is a {_type_name(data)}, which has no rows to read; {advice}")
+    if array.dtype.names:
+        raise InputError(f"{what} is a structured array; give a plain 2-D array or a DataFrame")
+    if array.ndim == 1:
+        advice = f"for a single row pass {what}.reshape(1, -1)"
+        raise InputError(f"{what} is one-dimensional, of length {len(array)}, and rows are a 2-D matrix; {advice}")
+    raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows are a 2-D matrix")
+
+
+def _read_frame(
+    frame: Any, kind: str, what: str, names: Sequence[str] | None, n_features: int | None, encode: Encode | None
+) -> Rows:
+    found = frame.schema.names if kind == "pyarrow" else frame.columns
+    # A pandas frame made from a bare array is numbered, not named.
+    numbered = kind == "pandas" and type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
+    own_names = check_names(found, what)
+    if names is not None and not numbered:
+        frame = _in_order(frame, kind, what, own_names, names)
+        own_names = list(names)
+    labels = _row_labels(frame) if kind == "pandas" else None
+    result_names = None if numbered else own_names
+    if encode is not None:
+        matrix: Matrix = np.require(encode(frame), np.float64, ["C", "A"])
+        _check_width(matrix, what, n_features)
+        shown = frame.to_pandas() if kind == "pyarrow" else frame
+        return Rows(matrix, result_names, labels, np.asarray(shown.to_numpy(), dtype=object))
+    n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
+    read = {"pandas": _pandas_columns, "polars": _polars_columns, "pyarrow": _arrow_columns}[kind]
+    matrix = matrix_from_columns(read(frame, own_names, what), own_names, what, n_rows)
+    _check_width(matrix, what, n_features)
+    return Rows(matrix, result_names, labels, matrix)
+
+
+def _in_order(frame: Any, kind: str, what: str, own: list[str], names: Sequence[str]) -> Any:
+    """Return the frame with the model's columns in the model's order, or say which column is missing or unknown."""
+    if own == list(names):
+        return frame
+    position = {name: j for j, name in enumerate(own)}
+    missing = [name for name in names if name not in position]
+    known = set(names)
+    unknown = [name for name in own if name not in known]
+    if missing or unknown:
+        parts = []
+        if missing:
+            parts.append(f"has no column {_some(missing)}, which the model needs")
+        if unknown:
+            parts.append(f"has the column {_some(unknown)}, which the model does not know")
+        raise InputError(f"{what} {' and '.join(parts)}")
+    if kind == "pandas":
+        return frame.iloc[:, [position[name] for name in names]]
+    return frame.select(list(names))
+
+
+def _row_labels(frame: Any) -> NDArray[Any] | None:
+    index = frame.index
+    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+        return None
+    return np.asarray(index)
+
+
+def _pandas_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
+    for j, name in enumerate(names):
+        column = frame.iloc[:, j]
+        dtype = column.dtype
+        if isinstance(dtype, np.dtype):
+            yield column.to_numpy()
+        elif type(dtype).__name__ == "SparseDtype":
+            yield np.asarray(column.array)
+        elif dtype.kind in "iu":
+            filled = column.fillna(0).to_numpy(dtype=np.int64 if dtype.kind == "i" else np.uint64)
+            yield with_missing(filled, column.isna().to_numpy(), what, name)
+        elif dtype.kind in "fb":
+            yield column.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            raise refused(what, name, dtype)
+
+
+def _polars_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
+    import polars
+
+    for name in names:
+        column = frame[name]
+        if column.dtype.is_integer():
+            yield with_missing(column.fill_null(0).to_numpy(), column.is_null().to_numpy(), what, name)
+        elif column.dtype.is_float():
+            yield column.to_numpy()
+        elif column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.Null):
+            yield column.cast(polars.Float64).to_numpy()
+        else:
+            raise refused(what, name, column.dtype)
+
+
+def _arrow_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
+    import pyarrow as pa
+
+    for j, name in enumerate(names):
+        column = frame.column(j)
+        if pa.types.is_integer(column.type):
+            missing = column.is_null().to_numpy(zero_copy_only=False)
+            yield with_missing(column.fill_null(0).to_numpy(zero_copy_only=False), missing, what, name)
+        elif pa.types.is_floating(column.type):
+            yield column.to_numpy(zero_copy_only=False)
+        elif pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
+            yield column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        else:
+            raise refused(what, name, column.type)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+
+
+def _type_name(data: object) -> str:
+    return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
