@@ -1,0 +1,95 @@
+# Needs a Rust toolchain, CPython 3.11 or later and GNU make. Everything else goes into virtual environments inside this
+# directory: `.venv` to work in, `.venvs/` to try the wheel in. Stamp files make a second run fast.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# The interpreter of `.venv`; override with `make PYTHON=/path/to/python`. Looked for only when the environment is made.
+PYTHON ?= $(shell scripts/pythons.sh --main)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Whatever environment is active outside, maturin works in ours.
+export VIRTUAL_ENV := $(CURDIR)/.venv
+# PyO3 asks an interpreter how to build; the same one every time, or cargo would build it anew.
+export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
+
+RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) $(shell find src -name '*.rs')
+PACKAGE_SOURCES := $(RUST_SOURCES) pyproject.toml README.md LICENSE-MIT LICENSE-APACHE \
+	$(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+
+.PHONY: help
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: .venv/.native ## Train a model on bundled data and explain it against its whole background
+	@.venv/bin/python -m arborshap.demo
+
+.PHONY: develop
+develop: .venv/.native ## Build the native module into .venv; Python sources are used where they lie
+
+.PHONY: test
+test: test-rust test-python ## Run every test: Rust, and Python with the wheel installed for each CPython found
+
+.PHONY: test-rust
+test-rust: ## Run the Rust tests alone; no Python is linked
+	cargo test --locked
+
+.PHONY: test-python
+test-python: target/wheel/.built ## Run the Python tests alone, on the wheel
+	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
+
+.PHONY: lint
+lint: .venv/.native ## Check formatting, lints, types, and the stubs against the native module
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo clippy --locked --all-targets --features python -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	.venv/bin/stubtest arborshap._core
+
+.PHONY: format
+format: .venv/.ready ## Format the Rust and Python sources
+	cargo fmt
+	.venv/bin/ruff check --fix-only --quiet
+	.venv/bin/ruff format
+
+.PHONY: bench
+bench: .venv/.native ## Run the benches: the Rust core alone, then Python side by side with other packages
+	cargo bench --locked
+	for bench in benches/python/bench_*.py; do .venv/bin/python "$$bench"; done
+
+.PHONY: wheel
+wheel: .venv/.ready ## Build the release wheel and sdist into dist/, check them, and try the wheel in empty environments
+	.venv/bin/python -m pip install --quiet --group wheel
+	rm -rf dist
+	PATH="$(CURDIR)/.venv/bin:$$PATH" maturin build --sdist --locked --release --out dist $(RELEASE_FLAGS)
+	.venv/bin/python scripts/check_wheel.py dist/*.whl dist/*.tar.gz
+
+# On Linux the wheel must run on older systems than this one: zig links against the glibc of manylinux2014.
+RELEASE_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
+
+.PHONY: clean
+clean: ## Remove everything made here
+	rm -rf target dist .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find python tests benches scripts -name __pycache__ -prune -exec rm -rf {} +
+	rm -f python/arborshap/_core.*.so python/arborshap/_core.*.pyd
+
+.venv/.ready: pyproject.toml
+	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv/bin/python -m pip install --quiet --group dev
+	touch $@
+
+.venv/.native: .venv/.ready $(RUST_SOURCES)
+	.venv/bin/maturin develop --locked --release --quiet
+	touch $@
+
+target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
+	rm -rf target/wheel
+	.venv/bin/maturin build --locked --release --quiet --out target/wheel
+	touch $@
