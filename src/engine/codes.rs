@@ -1,0 +1,311 @@
+//! Cells as small integers: all that a forest can see of a value.
+//!
+//! A forest asks finitely many questions of a feature, so a cell matters only through the interval between two
+//! thresholds it falls into. Each cell is looked up once and becomes a *code*; every split of every tree is then
+//! the same test, `code - lo <= span` in wrapping arithmetic, whatever rule, precision, missing direction or
+//! category set the library has. [`Split::goes_left`] stays the definition.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test};
+use crate::rows::{Cells, Rows};
+
+/// An unsigned integer wide enough for the codes of a forest.
+pub(crate) trait Code: Copy + Send + Sync + Default + 'static {
+    /// The code of a missing value: the largest.
+    const MISSING: Self;
+    fn from_u32(code: u32) -> Self;
+    /// The one test of every split.
+    fn within(self, lo: Self, span: Self) -> bool;
+}
+
+macro_rules! code {
+    ($t:ty) => {
+        impl Code for $t {
+            const MISSING: Self = <$t>::MAX;
+            #[inline(always)]
+            fn from_u32(code: u32) -> Self {
+                code as $t
+            }
+            #[inline(always)]
+            fn within(self, lo: Self, span: Self) -> bool {
+                self.wrapping_sub(lo) <= span
+            }
+        }
+    };
+}
+code!(u16);
+code!(u32);
+
+/// A test of a column's code: `code - lo <= span`, wrapping. `lo` is stored as a `u32` whose low bits serve
+/// narrower codes too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CodeTest {
+    pub(crate) column: u32,
+    pub(crate) lo: u32,
+    pub(crate) span: u32,
+}
+
+/// How a cell of one feature becomes a code.
+#[derive(Debug)]
+enum Coding {
+    /// 1 + the number of cuts below the value; cuts in single precision.
+    F32 { cuts: Vec<f32>, missing: Missing },
+    /// The same in double precision.
+    F64 { cuts: Vec<f64>, missing: Missing },
+    /// 1 if the split sends the value left, 2 if right (a category set).
+    Split(Split),
+}
+
+/// One column of codes.
+#[derive(Debug)]
+struct Column {
+    feature: usize,
+    coding: Coding,
+}
+
+/// What a column of thresholds is told apart by.
+type Axis = (u32, Precision, Missing);
+
+/// The columns of codes a forest needs.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    columns: Vec<Column>,
+    max_code: usize,
+}
+
+impl Columns {
+    /// The columns for a forest, and the code test of each of its splits through [`Tests::of`].
+    pub(crate) fn new(forest: &Forest) -> (Self, Tests) {
+        let mut cuts: BTreeMap<Axis, Vec<f64>> = BTreeMap::new();
+        for split in splits(forest) {
+            if let Some(cut) = cut(split) {
+                cuts.entry(axis(split)).or_default().extend(cut);
+            }
+        }
+        let mut this = Self { columns: Vec::new(), max_code: 2 };
+        let mut tests = Tests { axes: BTreeMap::new(), sets: HashMap::new() };
+        for (axis, mut cuts) in cuts {
+            cuts.sort_unstable_by(f64::total_cmp);
+            cuts.dedup();
+            this.max_code = this.max_code.max(cuts.len() + 1);
+            let (feature, precision, missing) = axis;
+            let coding = match precision {
+                Precision::Float32 => Coding::F32 { cuts: cuts.iter().map(|&c| c as f32).collect(), missing },
+                Precision::Float64 => Coding::F64 { cuts: cuts.clone(), missing },
+            };
+            tests.axes.insert(axis, (this.columns.len() as u32, cuts));
+            this.columns.push(Column { feature: feature as usize, coding });
+        }
+        for split in splits(forest).filter(|s| matches!(s.test, Test::Member { .. })) {
+            let columns = &mut this.columns;
+            tests.sets.entry(SetKey::of(split)).or_insert_with(|| {
+                columns.push(Column { feature: split.feature as usize, coding: Coding::Split(split.clone()) });
+                columns.len() as u32 - 1
+            });
+        }
+        (this, tests)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether 16 bits hold every code, with room for the tests' own arithmetic.
+    pub(crate) fn fit_u16(&self) -> bool {
+        self.max_code < usize::from(u16::MAX) - 4
+    }
+
+    /// The codes of up to `stride` rows, column after column: `out[column * stride + row]`.
+    pub(crate) fn encode<C: Code>(&self, rows: &Rows<'_>, stride: usize, out: &mut [C]) {
+        for (column, out) in self.columns.iter().zip(out.chunks_exact_mut(stride)) {
+            let (f, d) = (column.feature, rows.width());
+            let out = &mut out[..rows.len()];
+            match rows.cells() {
+                Cells::F32(cells) => column.coding.encode(cells.iter().skip(f).step_by(d).map(|&x| f64::from(x)), out),
+                Cells::F64(cells) => column.coding.encode(cells.iter().skip(f).step_by(d).copied(), out),
+            }
+        }
+    }
+}
+
+/// How many rows a block of [`CodedRows`] holds: one bit each of a machine word.
+pub(crate) const BLOCK: usize = 64;
+
+/// Rows as codes, in blocks of [`BLOCK`] rows, each block column after column.
+#[derive(Debug)]
+pub(crate) struct CodedRows {
+    codes: Codes,
+    len: usize,
+    n_columns: usize,
+}
+
+#[derive(Debug)]
+enum Codes {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+impl CodedRows {
+    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>) -> Self {
+        let codes =
+            if columns.fit_u16() { Codes::U16(blocks(columns, rows)) } else { Codes::U32(blocks(columns, rows)) };
+        Self { codes, len: rows.len(), n_columns: columns.len() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.len.div_ceil(BLOCK)
+    }
+
+    /// The rows of a block, as a set: bit r stands for row `block * BLOCK + r`.
+    pub(crate) fn members(&self, block: usize) -> u64 {
+        u64::MAX >> (BLOCK - (self.len - block * BLOCK).min(BLOCK))
+    }
+
+    /// For every test, which rows of a block pass it (and so go left).
+    pub(crate) fn passing(&self, block: usize, tests: impl Iterator<Item = CodeTest>, out: &mut Vec<u64>) {
+        let size = BLOCK * self.n_columns;
+        out.clear();
+        match &self.codes {
+            Codes::U16(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size]))),
+            Codes::U32(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size]))),
+        }
+    }
+}
+
+fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>) -> Vec<C> {
+    let size = BLOCK * columns.len();
+    let mut codes = vec![C::default(); rows.len().div_ceil(BLOCK) * size];
+    if size > 0 {
+        for (block, codes) in codes.chunks_exact_mut(size).enumerate() {
+            let start = block * BLOCK;
+            columns.encode(&rows.slice(start, rows.len().min(start + BLOCK)), BLOCK, codes);
+        }
+    }
+    codes
+}
+
+fn passing<C: Code>(test: CodeTest, block: &[C]) -> u64 {
+    let (lo, span) = (C::from_u32(test.lo), C::from_u32(test.span));
+    let column = &block[test.column as usize * BLOCK..][..BLOCK];
+    let mut bytes = [0_u8; BLOCK];
+    for (byte, code) in bytes.iter_mut().zip(column) {
+        *byte = u8::from(code.within(lo, span));
+    }
+    // Eight bytes of 0 or 1 become eight bits by one multiplication.
+    bytes.chunks_exact(8).enumerate().fold(0, |mask, (i, eight)| {
+        let eight = u64::from_le_bytes(eight.try_into().expect("chunks of eight"));
+        mask | (eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
+    })
+}
+
+impl Coding {
+    fn encode<C: Code>(&self, cells: impl Iterator<Item = f64>, out: &mut [C]) {
+        let pairs = out.iter_mut().zip(cells);
+        match self {
+            Self::F32 { cuts, missing } => pairs.for_each(|(out, x)| {
+                // The comparison is exact: both sides are single-precision numbers.
+                *out = missing.present(f64::from(x as f32)).map_or(C::MISSING, |x| above(cuts, x as f32));
+            }),
+            Self::F64 { cuts, missing } => pairs.for_each(|(out, x)| {
+                *out = missing.present(x).map_or(C::MISSING, |x| above(cuts, x));
+            }),
+            Self::Split(split) => pairs.for_each(|(out, x)| *out = C::from_u32(2 - u32::from(split.goes_left(x)))),
+        }
+    }
+}
+
+/// 1 + the number of cuts below `x`.
+#[inline]
+fn above<C: Code, T: PartialOrd + Copy>(cuts: &[T], x: T) -> C {
+    C::from_u32(1 + cuts.partition_point(|&c| c < x) as u32)
+}
+
+/// Where each split of the forest finds its code test.
+#[derive(Debug)]
+pub(crate) struct Tests {
+    axes: BTreeMap<Axis, (u32, Vec<f64>)>,
+    sets: HashMap<SetKey, u32>,
+}
+
+impl Tests {
+    pub(crate) fn of(&self, split: &Split) -> CodeTest {
+        if matches!(split.test, Test::Member { .. }) {
+            return CodeTest { column: self.sets[&SetKey::of(split)], lo: 1, span: 0 };
+        }
+        let (column, cuts) = &self.axes[&axis(split)];
+        // Values up to the cut have the codes 1 ..= rank; none at all where no value can be below it.
+        let rank = match cut(split) {
+            Some(Some(cut)) => 1 + cuts.partition_point(|&c| c < cut) as u32,
+            _ => 0,
+        };
+        // Wrapping, the missing code comes right before code 0, which no cell has.
+        if split.default_left {
+            CodeTest { column: *column, lo: u32::MAX, span: if rank == 0 { 0 } else { rank + 1 } }
+        } else if rank == 0 {
+            CodeTest { column: *column, lo: 0, span: 0 }
+        } else {
+            CodeTest { column: *column, lo: 1, span: rank - 1 }
+        }
+    }
+}
+
+/// A category split's identity: equal splits share a column.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct SetKey {
+    axis: Axis,
+    default_left: bool,
+    categories: Box<[u32]>,
+    inside_left: bool,
+    truncate_negative: bool,
+}
+
+impl SetKey {
+    fn of(split: &Split) -> Self {
+        let Test::Member { categories, inside_left, truncate_negative } = &split.test else {
+            unreachable!("only category splits have a set")
+        };
+        Self {
+            axis: axis(split),
+            default_left: split.default_left,
+            categories: categories.codes().into(),
+            inside_left: *inside_left,
+            truncate_negative: *truncate_negative,
+        }
+    }
+}
+
+fn splits(forest: &Forest) -> impl Iterator<Item = &Split> {
+    forest.trees().iter().flat_map(|tree| tree.nodes()).filter_map(|node| match node {
+        Node::Split(split) => Some(split),
+        Node::Leaf(_) => None,
+    })
+}
+
+fn axis(split: &Split) -> Axis {
+    (split.feature, split.precision, split.missing)
+}
+
+/// The largest value that goes left, `Some(None)` where no value does; `None` for a category split.
+fn cut(split: &Split) -> Option<Option<f64>> {
+    let Test::Threshold { rule, threshold } = split.test else { return None };
+    let largest = match rule {
+        Rule::LessEqual => threshold,
+        Rule::Less if threshold == f64::NEG_INFINITY => return Some(None),
+        Rule::Less => threshold.next_down(),
+    };
+    Some(Some(match split.precision {
+        Precision::Float64 => largest,
+        Precision::Float32 => f64::from(round_down(largest)),
+    }))
+}
+
+/// The largest single-precision number that is not above `x`.
+fn round_down(x: f64) -> f32 {
+    let near = x as f32;
+    if f64::from(near) > x { near.next_down() } else { near }
+}

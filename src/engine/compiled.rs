@@ -1,0 +1,148 @@
+//! A forest and its players made ready for the engines: every split a code test, every path's players numbered.
+
+use super::codes::{CodeTest, Columns};
+use crate::forest::{Forest, Node, Output, Tree};
+use crate::players::Players;
+
+/// Where an edge leads: an internal node, or a leaf (top bit set).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Child(u32);
+
+const LEAF: u32 = 1 << 31;
+
+/// [`Child`], told apart.
+pub(crate) enum Place {
+    Split(usize),
+    Leaf(usize),
+}
+
+impl Child {
+    #[inline(always)]
+    pub(crate) fn place(self) -> Place {
+        if self.0 & LEAF == 0 { Place::Split(self.0 as usize) } else { Place::Leaf((self.0 & !LEAF) as usize) }
+    }
+}
+
+/// An internal node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CompiledSplit {
+    pub(crate) test: CodeTest,
+    pub(crate) left: Child,
+    pub(crate) right: Child,
+    /// $\mathcal{I}(i_n)$, numbered within the tree.
+    pub(crate) player: u32,
+}
+
+/// A tree whose internal nodes stand in depth-first order, parents before children.
+#[derive(Debug)]
+pub(crate) struct CompiledTree {
+    pub(crate) root: Child,
+    pub(crate) splits: Vec<CompiledSplit>,
+    /// Leaf values, `width` numbers a leaf.
+    pub(crate) values: Vec<f64>,
+    pub(crate) output: Output,
+    pub(crate) width: usize,
+    /// The tree's players: their number in the game, by their number in the tree.
+    pub(crate) players: Vec<u32>,
+    /// The most distinct players on a path.
+    pub(crate) max_path: usize,
+}
+
+/// A forest ready for the engines.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) columns: Columns,
+    pub(crate) trees: Vec<CompiledTree>,
+    pub(crate) n_players: usize,
+    pub(crate) n_outputs: usize,
+}
+
+impl Compiled {
+    pub(crate) fn new(forest: &Forest, players: &Players) -> Self {
+        let (columns, tests) = Columns::new(forest);
+        let trees = forest.trees().iter().map(|tree| compile_tree(tree, forest.n_outputs(), players, &tests)).collect();
+        Self { columns, trees, n_players: players.count(), n_outputs: forest.n_outputs() }
+    }
+
+    /// The most distinct players on a path of any tree.
+    pub(crate) fn max_path(&self) -> usize {
+        self.trees.iter().map(|t| t.max_path).max().unwrap_or(0)
+    }
+}
+
+fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super::codes::Tests) -> CompiledTree {
+    let width = tree.leaf_width(n_outputs);
+    let mut local = LocalPlayers::default();
+    let mut compiled = CompiledTree {
+        root: Child(LEAF),
+        splits: Vec::new(),
+        values: Vec::new(),
+        output: tree.output(),
+        width,
+        players: Vec::new(),
+        max_path: 0,
+    };
+    // Depth first with the path's distinct players counted on the way down and taken back on the way up.
+    enum Step {
+        Enter { node: u32, parent: Option<(usize, bool)> },
+        Leave { player: u32 },
+    }
+    let mut on_path: Vec<u32> = Vec::new();
+    let mut distinct = 0;
+    let mut stack = vec![Step::Enter { node: 0, parent: None }];
+    while let Some(step) = stack.pop() {
+        let (node, parent) = match step {
+            Step::Enter { node, parent } => (node, parent),
+            Step::Leave { player } => {
+                on_path[player as usize] -= 1;
+                distinct -= usize::from(on_path[player as usize] == 0);
+                continue;
+            }
+        };
+        let child = match &tree.nodes()[node as usize] {
+            Node::Leaf(leaf) => {
+                let leaf = *leaf as usize;
+                compiled.values.extend_from_slice(&tree.values[leaf * width..(leaf + 1) * width]);
+                Child(LEAF | (compiled.values.len() / width - 1) as u32)
+            }
+            Node::Split(split) => {
+                let player = local.number(players.of(split.feature as usize));
+                on_path.resize(local.players.len().max(on_path.len()), 0);
+                on_path[player as usize] += 1;
+                distinct += usize::from(on_path[player as usize] == 1);
+                compiled.max_path = compiled.max_path.max(distinct);
+                let at = compiled.splits.len();
+                let unset = Child(LEAF);
+                compiled.splits.push(CompiledSplit { test: tests.of(split), left: unset, right: unset, player });
+                stack.push(Step::Leave { player });
+                stack.push(Step::Enter { node: split.right, parent: Some((at, false)) });
+                stack.push(Step::Enter { node: split.left, parent: Some((at, true)) });
+                Child(at as u32)
+            }
+        };
+        match parent {
+            None => compiled.root = child,
+            Some((at, true)) => compiled.splits[at].left = child,
+            Some((at, false)) => compiled.splits[at].right = child,
+        }
+    }
+    compiled.players = local.players;
+    compiled
+}
+
+/// Numbers the players a tree uses in the order it meets them.
+#[derive(Default)]
+struct LocalPlayers {
+    players: Vec<u32>,
+    number: std::collections::HashMap<usize, u32>,
+}
+
+impl LocalPlayers {
+    fn number(&mut self, player: usize) -> u32 {
+        let players = &mut self.players;
+        *self.number.entry(player).or_insert_with(|| {
+            players.push(player as u32);
+            players.len() as u32 - 1
+        })
+    }
+}

@@ -1,0 +1,5 @@
+//! The engines: two ways to compute one game.
+
+pub(crate) mod codes;
+pub(crate) mod compiled;
+pub(crate) mod traversal;

@@ -1,0 +1,175 @@
+//! The common format: a [`Forest`] of binary decision trees, the same for every library a model may come from.
+
+mod flat;
+mod split;
+mod validate;
+
+pub use flat::FlatForest;
+pub use split::{Categories, Missing, Precision, Rule, Split, Test};
+
+use crate::error::{Error, Result};
+use crate::rows::Rows;
+
+/// A node of a tree: internal, or a leaf.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Node {
+    /// An internal node with two children.
+    Split(Split),
+    /// A leaf; the number says which of the tree's leaf values is its own.
+    Leaf(u32),
+}
+
+/// Which outputs of the model a tree adds to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// One number a leaf, added to this output (boosting: one tree a class and round).
+    One(usize),
+    /// A vector a leaf, one number for each output (forests of classification trees).
+    All,
+}
+
+/// A binary decision tree (Definition 4 of the paper); node 0 is the root.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) output: Output,
+    pub(crate) cover: Option<Vec<f64>>,
+}
+
+impl Tree {
+    /// A tree of these nodes; `values` holds the leaf values, leaf after leaf.
+    #[must_use]
+    pub fn new(nodes: Vec<Node>, values: Vec<f64>, output: Output) -> Self {
+        Self { nodes, values, output, cover: None }
+    }
+
+    /// The same tree with the training weight that reached each node.
+    #[must_use]
+    pub fn with_cover(self, cover: Vec<f64>) -> Self {
+        Self { cover: Some(cover), ..self }
+    }
+
+    /// The nodes.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The outputs the tree adds to.
+    #[must_use]
+    pub fn output(&self) -> Output {
+        self.output
+    }
+
+    /// How many numbers a leaf holds.
+    #[must_use]
+    pub fn leaf_width(&self, n_outputs: usize) -> usize {
+        match self.output {
+            Output::One(_) => 1,
+            Output::All => n_outputs,
+        }
+    }
+
+    /// The leaf (its number among the tree's leaves) that a row falls into.
+    fn leaf_of(&self, value_of: impl Fn(usize) -> f64) -> usize {
+        let mut n = 0;
+        loop {
+            match &self.nodes[n] {
+                Node::Leaf(leaf) => return *leaf as usize,
+                Node::Split(split) => {
+                    let left = split.goes_left(value_of(split.feature as usize));
+                    n = if left { split.left } else { split.right } as usize;
+                }
+            }
+        }
+    }
+}
+
+/// A sum of trees plus a base value for each output. Every forest in existence is valid: [`Forest::new`] checks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forest {
+    trees: Vec<Tree>,
+    n_features: usize,
+    base: Vec<f64>,
+    max_depth: usize,
+}
+
+impl Forest {
+    /// A forest over `n_features` features, with as many outputs as there are base values.
+    ///
+    /// Refused, naming tree and node: cycles, children with two parents, nodes that no path reaches, any index out
+    /// of range, NaN thresholds, leaf values that are not finite.
+    pub fn new(trees: Vec<Tree>, n_features: usize, base: Vec<f64>) -> Result<Self> {
+        if base.is_empty() {
+            return Err(Error::Forest("a forest needs at least one output (one base value each)".into()));
+        }
+        if let Some(k) = base.iter().position(|b| !b.is_finite()) {
+            return Err(Error::Forest(format!("the base value of output {k} is {}, not a finite number", base[k])));
+        }
+        if u32::try_from(n_features).is_err() {
+            return Err(Error::Forest(format!("{n_features} features are more than the format can number")));
+        }
+        let mut max_depth = 0;
+        for (t, tree) in trees.iter().enumerate() {
+            let depth = validate::tree(tree, n_features, base.len()).map_err(|(node, problem)| Error::Node {
+                tree: t,
+                node,
+                problem,
+            })?;
+            max_depth = max_depth.max(depth);
+        }
+        Ok(Self { trees, n_features, base, max_depth })
+    }
+
+    /// The trees.
+    #[must_use]
+    pub fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
+    /// Number of features a row has.
+    #[must_use]
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Number of outputs.
+    #[must_use]
+    pub fn n_outputs(&self) -> usize {
+        self.base.len()
+    }
+
+    /// The base value of each output.
+    #[must_use]
+    pub fn base(&self) -> &[f64] {
+        &self.base
+    }
+
+    /// The longest path from a root to a leaf, in edges.
+    #[must_use]
+    pub fn max_depth(&self) -> usize {
+        self.max_depth
+    }
+
+    /// Number of nodes of all trees.
+    #[must_use]
+    pub fn n_nodes(&self) -> usize {
+        self.trees.iter().map(|t| t.nodes.len()).sum()
+    }
+
+    /// Adds the raw prediction $h(x)$ of one row, in double precision, to `out` (one number an output).
+    ///
+    /// This follows [`Split::goes_left`] directly: the definition the engines are tested against.
+    pub fn add_margin(&self, rows: &Rows<'_>, row: usize, out: &mut [f64]) {
+        let add = |sum: &mut [f64], values: &[f64]| sum.iter_mut().zip(values).for_each(|(s, v)| *s += v);
+        add(out, &self.base);
+        for tree in &self.trees {
+            let leaf = tree.leaf_of(|feature| rows.get(row, feature));
+            match tree.output {
+                Output::One(k) => out[k] += tree.values[leaf],
+                Output::All => add(out, &tree.values[leaf * self.base.len()..][..self.base.len()]),
+            }
+        }
+    }
+}

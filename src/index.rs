@@ -1,0 +1,110 @@
+//! The indices: how a game is turned into credit for players, or for pairs of players.
+//!
+//! At a leaf the game is an AND function (Lemma 12, flow blocking): worth $v_l$ for the coalition $S_X$ of $S_{XZ}$
+//! and 0 for every other. What an index gives to a player therefore depends on nothing but which of the two sets
+//! it is in and on $x = |S_X|$ and $xz = |S_{XZ}|$.
+
+use crate::weights::Weights;
+
+/// An index of cooperative games.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// The Shapley value (Definition 1).
+    Shapley,
+    /// The Banzhaf value: every coalition counts the same.
+    Banzhaf,
+    /// The Shapley-Taylor index of order two (Definition 14): symmetric, each half of a pair's interaction, main
+    /// effects on the diagonal; sums to $h(x) - E[h(z)]$.
+    Taylor,
+    /// The Shapley interaction index: half of each pair's interaction off the diagonal, and on it what is left of
+    /// the player's Shapley value, so that rows sum to the Shapley values.
+    Interaction,
+}
+
+/// What a leaf gives to single players, as multiples of $v_l$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Singles {
+    /// For each player in $S_X$.
+    pub(crate) in_x: f64,
+    /// For each player in $S_Z$.
+    pub(crate) in_z: f64,
+}
+
+/// What a leaf gives to pairs of players, as multiples of $v_l$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pairs {
+    /// On the diagonal.
+    pub(crate) main: Singles,
+    /// Two players in $S_X$.
+    pub(crate) both_x: f64,
+    /// Two players in $S_Z$.
+    pub(crate) both_z: f64,
+    /// One in each.
+    pub(crate) across: f64,
+}
+
+impl Index {
+    /// How many players share one number: 1, or 2 for an index of pairs.
+    #[must_use]
+    pub fn order(self) -> u32 {
+        match self {
+            Self::Shapley | Self::Banzhaf => 1,
+            Self::Taylor | Self::Interaction => 2,
+        }
+    }
+
+    /// Numbers a row and output.
+    pub(crate) fn cells(self, n_players: usize) -> Option<usize> {
+        n_players.checked_pow(self.order())
+    }
+}
+
+/// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. A set that is empty has no use for its number.
+#[inline(always)]
+pub(crate) fn shapley(w: &Weights, x: usize, xz: usize) -> Singles {
+    let in_x = if x > 0 { w.w(x - 1, xz) } else { 0.0 };
+    let in_z = if x < xz { -w.w(x, xz) } else { 0.0 };
+    Singles { in_x, in_z }
+}
+
+/// The Banzhaf value of a leaf: as Theorem 13 with every coalition of the other players equally likely.
+#[inline(always)]
+pub(crate) fn banzhaf(xz: usize) -> Singles {
+    let each = 0.5_f64.powi(xz as i32 - 1);
+    Singles { in_x: each, in_z: -each }
+}
+
+/// Theorem 18: the Shapley-Taylor index of a leaf.
+#[inline(always)]
+pub(crate) fn taylor(w: &Weights, x: usize, xz: usize) -> Pairs {
+    let main = Singles { in_x: f64::from(u8::from(x == 1)), in_z: -f64::from(u8::from(x == 0)) };
+    off_diagonal(main, x, xz, |k| w.w(k, xz))
+}
+
+/// The Shapley interaction index of a leaf: as Theorem 18 over coalitions of the $xz - 2$ other players, whose
+/// weights are $W(k, xz - 1)$.
+#[inline(always)]
+pub(crate) fn interaction(w: &Weights, x: usize, xz: usize) -> Pairs {
+    let none = Singles { in_x: 0.0, in_z: 0.0 };
+    let mut pairs = off_diagonal(none, x, xz, |k| 0.5 * w.w(k, xz - 1));
+    let (x_others, z) = ((x.max(1) - 1) as f64, (xz - x) as f64);
+    let z_others = z.max(1.0) - 1.0;
+    let phi = shapley(w, x, xz);
+    pairs.main = Singles {
+        in_x: phi.in_x - x_others * pairs.both_x - z * pairs.across,
+        in_z: phi.in_z - z_others * pairs.both_z - x as f64 * pairs.across,
+    };
+    pairs
+}
+
+/// The three cases of Theorem 18; `weight(k)` is that of the one coalition (of `k` players) that matters.
+#[inline(always)]
+fn off_diagonal(main: Singles, x: usize, xz: usize, weight: impl Fn(usize) -> f64) -> Pairs {
+    let z = xz - x;
+    Pairs {
+        main,
+        both_x: if x >= 2 { weight(x - 2) } else { 0.0 },
+        both_z: if z >= 2 { weight(x) } else { 0.0 },
+        across: if x >= 1 && z >= 1 { -weight(x - 1) } else { 0.0 },
+    }
+}

@@ -1,0 +1,83 @@
+//! A piece of work in progress: its threads, how far it has come, and whether it should stop.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// Shared between the threads that work and the one that waits.
+#[derive(Debug, Default)]
+pub struct Progress {
+    cancelled: AtomicBool,
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Progress {
+    /// Asks the work to stop at its next step.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// The share of the work that is done, from 0 to 1.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        let total = self.total.load(Ordering::Relaxed);
+        if total == 0 { 0.0 } else { self.done.load(Ordering::Relaxed) as f64 / total as f64 }
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn expect(&self, steps: usize) {
+        self.total.fetch_add(steps as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a step; an error if the work should stop.
+    pub(crate) fn step(&self) -> Result<()> {
+        self.done.fetch_add(1, Ordering::Relaxed);
+        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// The threads of one call. They end with it, so nothing is left behind in a process that forks.
+#[derive(Debug)]
+pub struct Workers {
+    pool: Option<rayon::ThreadPool>,
+}
+
+impl Workers {
+    /// `threads` workers; one means the calling thread itself.
+    #[must_use]
+    pub fn new(threads: usize) -> Self {
+        // Where the system grants no threads the work is still done, on the calling one.
+        let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
+        Self { pool }
+    }
+
+    /// `f(0), f(1), ...` in order, whoever computes them.
+    pub(crate) fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+        match &self.pool {
+            Some(pool) if n > 1 => pool.install(|| (0..n).into_par_iter().map(f).collect()),
+            _ => (0..n).map(f).collect(),
+        }
+    }
+
+    /// Runs `f(i, chunk)` on consecutive chunks of `out`.
+    pub(crate) fn fill<T: Send>(
+        &self,
+        out: &mut [T],
+        chunk: usize,
+        f: impl Fn(usize, &mut [T]) -> Result<()> + Sync + Send,
+    ) -> Result<()> {
+        let chunk = chunk.max(1);
+        match &self.pool {
+            Some(pool) if out.len() > chunk => {
+                pool.install(|| out.par_chunks_mut(chunk).enumerate().try_for_each(|(i, chunk)| f(i, chunk)))
+            }
+            _ => out.chunks_mut(chunk).enumerate().try_for_each(|(i, chunk)| f(i, chunk)),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `NumPy` arrays as the core's own types, and back.
+
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::errors;
+use crate::error::Error;
+use crate::rows::Rows;
+
+/// Rows as Python holds them: C-contiguous, float32 or float64.
+pub(super) enum Matrix<'py> {
+    F32(PyReadonlyArray2<'py, f32>),
+    F64(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.extract() {
+            return Ok(Self::F64(array));
+        }
+        match object.extract() {
+            Ok(array) => Ok(Self::F32(array)),
+            Err(_) => Err(PyTypeError::new_err("rows must be a two-dimensional float32 or float64 array")),
+        }
+    }
+}
+
+impl Matrix<'_> {
+    /// The rows, without a copy.
+    pub(super) fn rows(&self, py: Python<'_>) -> PyResult<Rows<'_>> {
+        let contiguous = |_| PyTypeError::new_err("rows must be C-contiguous");
+        let rows = match self {
+            Self::F32(a) => Rows::new(a.as_slice().map_err(contiguous)?, a.shape()[0], a.shape()[1]),
+            Self::F64(a) => Rows::new(a.as_slice().map_err(contiguous)?, a.shape()[0], a.shape()[1]),
+        };
+        rows.map_err(|e| errors::exception(py, &e))
+    }
+}
+
+/// An array of this shape that takes over the numbers.
+pub(super) fn array<'py, T: Element>(
+    py: Python<'py>,
+    values: Vec<T>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    numpy::PyArray1::from_vec(py, values).reshape(shape.to_vec())
+}
+
+/// A count of at least one, from Python.
+pub(super) fn positive(py: Python<'_>, what: &str, n: usize) -> PyResult<usize> {
+    if n > 0 { Ok(n) } else { Err(errors::exception(py, &Error::Input(format!("{what} must be at least 1")))) }
+}

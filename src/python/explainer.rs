@@ -1,0 +1,109 @@
+//! `_core.Explainer`.
+
+use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use super::arrays::{Matrix, array, positive};
+use super::forest::PyForest;
+use super::{errors, run};
+use crate::error::Error;
+use crate::explainer::Explainer;
+use crate::index::Index;
+use crate::job::Workers;
+use crate::players::Players;
+
+/// A forest, its players and its background, ready to explain rows.
+#[pyclass(frozen, module = "arborshap._core", name = "Explainer")]
+pub(super) struct PyExplainer {
+    explainer: Explainer,
+}
+
+#[pymethods]
+impl PyExplainer {
+    #[new]
+    #[pyo3(signature = (forest, *, players, n_players, background, weights=None, n_threads))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn new(
+        py: Python<'_>,
+        forest: &Bound<'_, PyForest>,
+        players: PyReadonlyArray1<'_, i32>,
+        n_players: usize,
+        background: Matrix<'_>,
+        weights: Option<PyReadonlyArray1<'_, f64>>,
+        n_threads: usize,
+    ) -> PyResult<Self> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let forest = forest.get().forest.clone();
+        let background = background.rows(py)?;
+        let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
+        let map: Result<Vec<u32>, _> = players.as_slice()?.iter().map(|&p| u32::try_from(p)).collect();
+        let explainer = run::run(py, true, None, move |_| {
+            let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()))?;
+            let players = Players::grouped(map, n_players)?;
+            Explainer::new(&forest, &players, &background, weights, &Workers::new(threads))
+        })?;
+        Ok(Self { explainer })
+    }
+
+    /// Mean margin over the (weighted) background, one per output.
+    #[getter]
+    fn expected_value<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, self.explainer.expected_value())
+    }
+
+    /// (rows, players, outputs), or (rows, players, players, outputs) for an index of pairs of players.
+    #[pyo3(signature = (rows, index, *, engine, n_threads, progress=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        index: &str,
+        engine: &str,
+        n_threads: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let input = |problem: String| errors::exception(py, &Error::Input(problem));
+        let index = match index {
+            "shapley" => Index::Shapley,
+            "banzhaf" => Index::Banzhaf,
+            "taylor" => Index::Taylor,
+            "interaction" => Index::Interaction,
+            other => return Err(input(format!("unknown index {other:?}"))),
+        };
+        if !matches!(engine, "auto" | "traversal") {
+            return Err(input(format!("unknown engine {engine:?}; there are \"auto\" and \"traversal\"")));
+        }
+        let threads = positive(py, "n_threads", n_threads)?;
+        let rows = rows.rows(py)?;
+        let explainer = &self.explainer;
+        let values = run::run(py, true, progress.as_ref(), |progress| {
+            explainer.explain(&rows, index, &Workers::new(threads), progress)
+        })?;
+        let (n, p, k) = (rows.len(), explainer.n_players(), explainer.n_outputs());
+        let shape: &[usize] = if index.order() == 1 { &[n, p, k] } else { &[n, p, p, k] };
+        array(py, values, shape)
+    }
+
+    /// phi(x, z) for every pair, never averaged: (rows, background rows, players, outputs).
+    #[pyo3(signature = (rows, background, *, n_threads, progress=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn explain_pairs<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        background: Option<Matrix<'py>>,
+        n_threads: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let rows = rows.rows(py)?;
+        let background = background.as_ref().map(|b| b.rows(py)).transpose()?;
+        let explainer = &self.explainer;
+        let values = run::run(py, true, progress.as_ref(), |progress| {
+            explainer.explain_pairs(&rows, background.as_ref(), &Workers::new(threads), progress)
+        })?;
+        let m = background.map_or(explainer.n_background(), |b| b.len());
+        array(py, values, &[rows.len(), m, explainer.n_players(), explainer.n_outputs()])
+    }
+}

@@ -1,0 +1,125 @@
+//! `_core.Forest`.
+
+use std::sync::Arc;
+
+use numpy::{PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+
+use super::arrays::{Matrix, array, positive};
+use super::{errors, run};
+use crate::error::zeros;
+use crate::forest::{FlatForest, Forest, Node};
+use crate::job::Workers;
+
+/// A validated, immutable forest: the common format every model is turned into.
+#[pyclass(frozen, module = "arborshap._core", name = "Forest")]
+pub(super) struct PyForest {
+    pub(super) forest: Arc<Forest>,
+}
+
+/// Rows whose margins one thread computes at a time.
+const MARGIN_ROWS: usize = 256;
+
+#[pymethods]
+impl PyForest {
+    #[new]
+    #[pyo3(signature = (*, n_features, tree_offsets, left, right, feature, threshold, flags, value, tree_output, base,
+        category_nodes, category_offsets, categories, cover=None))]
+    #[expect(clippy::too_many_arguments, reason = "the arrays of the format, each under its name")]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn new(
+        py: Python<'_>,
+        n_features: usize,
+        tree_offsets: PyReadonlyArray1<'_, i64>,
+        left: PyReadonlyArray1<'_, i32>,
+        right: PyReadonlyArray1<'_, i32>,
+        feature: PyReadonlyArray1<'_, i32>,
+        threshold: PyReadonlyArray1<'_, f64>,
+        flags: PyReadonlyArray1<'_, u8>,
+        value: PyReadonlyArrayDyn<'_, f64>,
+        tree_output: PyReadonlyArray1<'_, i32>,
+        base: PyReadonlyArray1<'_, f64>,
+        category_nodes: PyReadonlyArray1<'_, i64>,
+        category_offsets: PyReadonlyArray1<'_, i64>,
+        categories: PyReadonlyArray1<'_, u32>,
+        cover: Option<PyReadonlyArray1<'_, f64>>,
+    ) -> PyResult<Self> {
+        let flat = FlatForest {
+            n_features,
+            tree_offsets: tree_offsets.as_slice()?,
+            left: left.as_slice()?,
+            right: right.as_slice()?,
+            feature: feature.as_slice()?,
+            threshold: threshold.as_slice()?,
+            flags: flags.as_slice()?,
+            value: value.as_slice()?,
+            tree_output: tree_output.as_slice()?,
+            base: base.as_slice()?,
+            category_nodes: category_nodes.as_slice()?,
+            category_offsets: category_offsets.as_slice()?,
+            categories: categories.as_slice()?,
+            cover: cover.as_ref().map(|c| c.as_slice()).transpose()?,
+        };
+        let forest = run::run(py, false, None, |_| flat.build())?;
+        Ok(Self { forest: Arc::new(forest) })
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.forest.n_features()
+    }
+
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.forest.n_outputs()
+    }
+
+    #[getter]
+    fn n_trees(&self) -> usize {
+        self.forest.trees().len()
+    }
+
+    #[getter]
+    fn n_nodes(&self) -> usize {
+        self.forest.n_nodes()
+    }
+
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        let leaf = |node: &&Node| matches!(node, Node::Leaf(_));
+        self.forest.trees().iter().map(|t| t.nodes().iter().filter(leaf).count()).sum()
+    }
+
+    #[getter]
+    fn max_depth(&self) -> usize {
+        self.forest.max_depth()
+    }
+
+    /// The raw prediction in float64: (rows, outputs).
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn margin<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let rows = rows.rows(py)?;
+        let (forest, k) = (&self.forest, self.forest.n_outputs());
+        rows.expect_width("the data", forest.n_features()).map_err(|e| errors::exception(py, &e))?;
+        let long = rows.len() * forest.trees().len() > 1 << 14;
+        let margins = run::run(py, long, None, |progress| {
+            let mut out = zeros("the margins", &[rows.len(), k])?;
+            progress.expect(rows.len().div_ceil(MARGIN_ROWS));
+            let workers = Workers::new(if long { threads } else { 1 });
+            workers.fill(&mut out, MARGIN_ROWS * k, |chunk, out| {
+                for (row, out) in out.chunks_exact_mut(k).enumerate() {
+                    forest.add_margin(&rows, chunk * MARGIN_ROWS + row, out);
+                }
+                progress.step()
+            })?;
+            Ok(out)
+        })?;
+        array(py, margins, &[rows.len(), k])
+    }
+}

@@ -1,0 +1,26 @@
+//! The Python module `arborshap._core`: arrays in, arrays out. The only room that knows `PyO3` and `NumPy`.
+
+mod arrays;
+mod errors;
+mod explainer;
+mod forest;
+mod run;
+
+use pyo3::prelude::*;
+
+/// The native module behind the Python package.
+#[pymodule(gil_used = false)]
+#[pyo3(name = "_core")]
+mod core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::explainer::PyExplainer;
+    #[pymodule_export]
+    use super::forest::PyForest;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

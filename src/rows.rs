@@ -1,0 +1,101 @@
+//! A borrowed matrix of rows, as the caller holds it.
+
+use crate::error::{Error, Result};
+
+/// The cells of [`Rows`], row after row, in the precision the caller has them in.
+#[derive(Debug, Clone, Copy)]
+pub enum Cells<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+}
+
+impl<'a> From<&'a [f32]> for Cells<'a> {
+    fn from(cells: &'a [f32]) -> Self {
+        Self::F32(cells)
+    }
+}
+
+impl<'a> From<&'a [f64]> for Cells<'a> {
+    fn from(cells: &'a [f64]) -> Self {
+        Self::F64(cells)
+    }
+}
+
+/// A row-major matrix: `len` rows of `width` cells. NaN and infinities are ordinary values.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a> {
+    cells: Cells<'a>,
+    len: usize,
+    width: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// `len` rows of `width` cells each.
+    pub fn new(cells: impl Into<Cells<'a>>, len: usize, width: usize) -> Result<Self> {
+        let cells = cells.into();
+        let have = match cells {
+            Cells::F32(c) => c.len(),
+            Cells::F64(c) => c.len(),
+        };
+        if len.checked_mul(width) != Some(have) {
+            return Err(Error::Input(format!("{len} rows of {width} columns were announced, but {have} cells given")));
+        }
+        Ok(Self { cells, len, width })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no row.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of columns.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The cells.
+    #[must_use]
+    pub fn cells(&self) -> Cells<'a> {
+        self.cells
+    }
+
+    /// One cell.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, row: usize, column: usize) -> f64 {
+        let at = row * self.width + column;
+        match self.cells {
+            Cells::F32(c) => f64::from(c[at]),
+            Cells::F64(c) => c[at],
+        }
+    }
+
+    /// The rows `start..end`.
+    #[must_use]
+    pub fn slice(&self, start: usize, end: usize) -> Self {
+        let (a, b) = (start * self.width, end * self.width);
+        let cells = match self.cells {
+            Cells::F32(c) => Cells::F32(&c[a..b]),
+            Cells::F64(c) => Cells::F64(&c[a..b]),
+        };
+        Self { cells, len: end - start, width: self.width }
+    }
+
+    /// An error unless the rows have as many columns as the model has features.
+    pub(crate) fn expect_width(&self, what: &str, n_features: usize) -> Result<()> {
+        if self.width == n_features {
+            return Ok(());
+        }
+        Err(Error::Input(format!("{what} has {} columns, but the model has {n_features} features", self.width)))
+    }
+}

@@ -1,0 +1,86 @@
+//! The Shapley weights `W(k, d)` of Definition 1.
+
+/// Path lengths up to this many players have their weights tabulated; longer ones are computed when asked for.
+const TABLE: usize = 256;
+
+/// $W(k, d) = \frac{k!\,(d-k-1)!}{d!}$ for $0 \le k < d$: the proportion of the $d!$ orderings in which a given
+/// set of $k$ players comes first, directly followed by one given other player.
+///
+/// The product form $\frac{1}{d} \prod_{i=1}^{k} \frac{i}{d-i}$ holds no factorial, so nothing overflows for any
+/// `d`; for very long paths a weight below the smallest double is zero.
+#[must_use]
+pub fn shapley_weight(k: usize, d: usize) -> f64 {
+    debug_assert!(k < d);
+    let mut w = 1.0 / d as f64;
+    for i in 1..=k.min(d - 1 - k) {
+        w *= i as f64 / (d - i) as f64;
+        if w == 0.0 {
+            break;
+        }
+    }
+    w
+}
+
+/// `W` computed and stored in advance, as the paper's Algorithms 2 to 4 assume.
+#[derive(Debug, Clone)]
+pub struct Weights {
+    /// Rows of a triangle: `W(0, 1); W(0, 2), W(1, 2); ...`.
+    table: Vec<f64>,
+    tabulated: usize,
+}
+
+impl Weights {
+    /// Tabulates the weights for up to `max_d` players on a path.
+    #[must_use]
+    pub fn up_to(max_d: usize) -> Self {
+        let tabulated = max_d.min(TABLE);
+        let table = (1..=tabulated).flat_map(|d| (0..d).map(move |k| shapley_weight(k, d))).collect();
+        Self { table, tabulated }
+    }
+
+    /// `W(k, d)`.
+    #[inline]
+    #[must_use]
+    pub fn w(&self, k: usize, d: usize) -> f64 {
+        if d <= self.tabulated { self.table[d * (d - 1) / 2 + k] } else { shapley_weight(k, d) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equals_the_factorial_definition() {
+        let factorial = |n: usize| (1..=n).map(|i| i as f64).product::<f64>();
+        let weights = Weights::up_to(20);
+        for d in 1..=20 {
+            for k in 0..d {
+                let exact = factorial(k) * factorial(d - k - 1) / factorial(d);
+                assert!((weights.w(k, d) / exact - 1.0).abs() < 1e-13, "W({k}, {d})");
+            }
+        }
+    }
+
+    #[test]
+    fn is_a_probability_over_orderings_for_any_length() {
+        // Summed over all coalitions of the d - 1 other players, W is one: sum_k C(d-1, k) W(k, d) = sum_k 1/d.
+        for d in [1, 2, 31, 64, 257, 1000] {
+            let weights = Weights::up_to(d);
+            let mut total = 0.0;
+            let mut log_binomial = 0.0_f64;
+            for k in 0..d {
+                total += (log_binomial + weights.w(k, d).ln()).exp();
+                log_binomial += ((d - 1 - k) as f64 / (k + 1) as f64).ln();
+            }
+            assert!((total - 1.0).abs() < 1e-9, "d = {d}: {total}");
+        }
+    }
+
+    #[test]
+    fn never_overflows() {
+        assert_eq!(shapley_weight(50_000, 100_000), 0.0);
+        assert!((shapley_weight(0, 100_000) - 1e-5).abs() < 1e-18);
+        assert!((shapley_weight(99_999, 100_000) - 1e-5).abs() < 1e-18);
+    }
+}
