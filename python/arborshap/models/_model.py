@@ -26,12 +26,13 @@ class Model:
         How the margin becomes the library's prediction: ``"identity"``, ``"logistic"``, ``"softmax"`` or ``"log"``.
     raw_predict
         For a live model, the library's own raw prediction of a float matrix, shape (rows, outputs), used to
-        verify ours; ``None`` for a file.
+        verify ours; ``None`` for a file. The matrix is the one the trees see, after `encode`.
     tolerance
         How far, relative to the size of the margins, the library's own arithmetic may be from float64.
     encode
-        For a model that recodes frames by itself (category columns), turns the user's frame into the float
-        matrix the trees see; ``None`` where a frame's columns are plain numbers.
+        For a model that recodes its input by itself (category columns, a marker for missing values), turns what the
+        user gave, a frame or a float matrix with its columns in the model's order, into the float matrix the trees
+        see; ``None`` where columns are plain numbers.
     """
 
     forest: Forest

@@ -1,0 +1,97 @@
+"""Loaders: one small file per library, imported only when a model of that library is given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from arborshap.exceptions import UnsupportedModelError
+from arborshap.forest import Forest
+from arborshap.models._model import Model
+
+__all__ = ["Model", "load", "supported_models"]
+
+_LOADERS = ("xgboost", "sklearn", "lightgbm", "catboost")
+
+_SUPPORTED: dict[str, tuple[str, ...]] = {
+    "xgboost": (
+        "Booster",
+        "XGBRegressor",
+        "XGBClassifier",
+        "XGBRanker",
+        "XGBRFRegressor",
+        "XGBRFClassifier",
+        "a file written by save_model (.json, .ubj)",
+        'a dump of get_dump or dump_model with dump_format="json"',
+    ),
+    "sklearn": (
+        "DecisionTreeRegressor",
+        "DecisionTreeClassifier",
+        "ExtraTreeRegressor",
+        "ExtraTreeClassifier",
+        "RandomForestRegressor",
+        "RandomForestClassifier",
+        "ExtraTreesRegressor",
+        "ExtraTreesClassifier",
+        "GradientBoostingRegressor",
+        "GradientBoostingClassifier",
+    ),
+    "arborshap": ("Forest",),
+}
+
+
+def supported_models() -> dict[str, tuple[str, ...]]:
+    """List what can be explained, by library."""
+    return dict(_SUPPORTED)
+
+
+def load(model: Any, *, feature_names: Sequence[str] | None = None) -> Model:
+    """Read a model of any supported kind.
+
+    Parameters
+    ----------
+    model
+        A fitted model, a path to a model file, the trees of an XGBoost JSON dump (a list of strings), or a `Forest`.
+    feature_names
+        The names of all columns, in order. Only an XGBoost dump needs them: it names the columns it splits on, but
+        does not say where they are.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of no supported kind.
+    ModelError
+        If it is not fitted, or its file is damaged.
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, Forest):
+        return Model(forest=model, library="arborshap")
+    if isinstance(model, (str, os.PathLike)):
+        from arborshap.models._files import load_file
+
+        return load_file(model, feature_names)
+    if isinstance(model, (list, tuple)) and model and all(isinstance(tree, str) for tree in model):
+        from arborshap.models.xgboost_dump import load_dump
+
+        return load_dump(model, feature_names)
+    # The first library on the way up the class's ancestry is the one that made it, also for a user's own subclass.
+    for cls in type(model).__mro__:
+        library = cls.__module__.partition(".")[0]
+        if library in _LOADERS:
+            loaded: Model = import_module(f"arborshap.models.{library}").load(model)
+            return loaded
+    raise unsupported(model)
+
+
+def unsupported(model: Any, reason: str = "") -> UnsupportedModelError:
+    """Build the error that refuses a model by name and lists what is supported."""
+    kind = f"{type(model).__module__}.{type(model).__qualname__}".removeprefix("builtins.")
+    listed = "; ".join(f"{library}: {', '.join(kinds)}" for library, kinds in _SUPPORTED.items())
+    return UnsupportedModelError(f"{kind} is not supported{': ' + reason if reason else ''}. Supported are {listed}.")

@@ -1,0 +1,62 @@
+"""Model files, told apart by what is in them and not by their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.models._json import parse_json
+from arborshap.models._model import Model
+
+
+def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None = None) -> Model:
+    """Read a model file; nothing in it is ever executed, and a pickle is never loaded."""
+    file = Path(path)
+    if not file.exists():
+        raise ModelError(f"there is no file {os.fspath(path)!r}")
+    if not file.is_file():
+        raise ModelError(f"{os.fspath(path)!r} is a directory or device, not a model file")
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+    what = f"the file {file.name!r}"
+    start = content[:64].lstrip()
+    if start.startswith(b"["):
+        from arborshap.models.xgboost_dump import load_dump
+
+        return load_dump(parse_json(content, what), feature_names)
+    if start.startswith(b"{"):
+        return _load_document(content, what)
+    raise UnsupportedModelError(f"{what} {_guess(content)}")
+
+
+def _load_document(content: bytes, what: str) -> Model:
+    from arborshap.models import xgboost, xgboost_document
+
+    parsed = parse_json(content, what)
+    document = xgboost_document.read_document(parsed)
+    return Model(
+        forest=document.forest,
+        library="xgboost JSON",
+        link=document.link,
+        tolerance=xgboost_document.TOLERANCE,
+        encode=xgboost.encoder(document),
+    )
+
+
+def _guess(content: bytes) -> str:
+    """Say what a file that is no model we read looks like, and what to do about it."""
+    if not content:
+        return "is empty"
+    if content[:1] == b"\x80":
+        return "looks like a pickle, which could run any code when loaded; load it yourself and pass the model object"
+    if content[:4] == b"binf":
+        return "is in XGBoost's old binary format; load it into XGBoost and save it as .json or .ubj"
+    if content[:4] == b"CBM1":
+        return 'is in CatBoost\'s binary format; load it into CatBoost and save it with format="json"'
+    if b"booster[" in content[:64]:
+        return 'is a text dump; dump it with dump_format="json", or better save it with save_model'
+    return "is not a model file of any known kind"

@@ -1,0 +1,100 @@
+"""Live XGBoost models: a `Booster`, or any of the scikit-learn wrappers around one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError, ModelError
+from arborshap.models._frames import codes_by_name, column_of, is_category, numbers, own_categories
+from arborshap.models._json import parse_json
+from arborshap.models._model import Model
+from arborshap.models.xgboost_document import TOLERANCE, Document, read_document
+
+
+def load(model: Any) -> Model:
+    """Read a fitted model; a wrapper is followed to its best iteration only, as it predicts itself."""
+    import xgboost
+
+    is_wrapper = not isinstance(model, xgboost.Booster)
+    if is_wrapper and not model.__sklearn_is_fitted__():
+        raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
+    booster = model.get_booster() if is_wrapper else model
+    try:
+        raw = booster.save_raw("json")
+    except xgboost.core.XGBoostError as error:
+        raise ModelError(f"XGBoost cannot save this booster: {str(error).splitlines()[0]}") from error
+    document = read_document(parse_json(bytes(raw), "the model XGBoost saved"), as_wrapper=is_wrapper)
+    missing = _missing_marker(model) if is_wrapper else math.nan
+    rounds = (0, document.iterations) if is_wrapper else (0, 0)
+    forest = document.forest
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        matrix = xgboost.DMatrix(
+            rows,
+            feature_names=booster.feature_names,
+            feature_types=booster.feature_types,
+            enable_categorical=True,
+            nthread=1,
+        )
+        margin = booster.predict(matrix, output_margin=True, iteration_range=rounds)
+        return np.asarray(margin, np.float64).reshape(len(rows), forest.n_outputs)
+
+    return Model(
+        forest=forest,
+        library=f"xgboost {xgboost.__version__}",
+        link=document.link,
+        raw_predict=raw_predict,
+        tolerance=TOLERANCE,
+        encode=encoder(document, missing),
+    )
+
+
+def _missing_marker(wrapper: Any) -> float:
+    marker = getattr(wrapper, "missing", math.nan)
+    return math.nan if marker is None else float(marker)
+
+
+def encoder(document: Document, missing: float = math.nan) -> Callable[[Any], NDArray[np.float64]] | None:
+    """Return what XGBoost does to rows before its trees see them, or ``None`` if that is nothing.
+
+    Category columns of a frame become the codes of training, by name where the model remembers names; values equal
+    to the wrapper's ``missing=`` marker become NaN.
+    """
+    types = document.feature_types or []
+    if "c" not in types and math.isnan(missing):
+        return None
+
+    def encode(rows: Any) -> NDArray[np.float64]:
+        if isinstance(rows, np.ndarray):
+            matrix = rows.astype(np.float64)
+        else:
+            n_features = document.forest.n_features
+            matrix = np.column_stack([_column(document, j, *column_of(rows, j)) for j in range(n_features)])
+        if not math.isnan(missing):
+            # XGBoost compares in float32, after the values became that.
+            matrix[matrix.astype(np.float32) == np.float32(missing)] = np.nan
+        return matrix
+
+    return encode
+
+
+def _column(document: Document, j: int, name: str, column: Any) -> NDArray[np.float64]:
+    known = document.categories[j] if document.categories else None
+    if known is None:
+        if not is_category(column):
+            return numbers(name, column)
+        codes = own_categories(column)[0].astype(np.float64)
+        codes[codes < 0] = np.nan
+        return codes
+    if not is_category(column):
+        raise InputError(f"column {name!r} held categories in training; give it a category type here too")
+    return codes_by_name(name, column, known, _refuse)
+
+
+def _refuse(name: str, category: Any) -> float:
+    raise InputError(f"column {name!r}: the category {category!r} was not there in training; set it to missing instead")
