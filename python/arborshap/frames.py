@@ -41,7 +41,7 @@ class Rows:
     labels
         The frame's row labels where it has some of its own (a pandas index), else ``None``.
     shown
-        The cells as the caller wrote them, for a frame the model encodes itself; otherwise `matrix`.
+        The cells before the model encoded them, where it does that; otherwise `matrix`.
     """
 
     matrix: Matrix
@@ -73,7 +73,8 @@ def read_rows(
     n_features
         The number of columns the model needs.
     encode
-        For a model that recodes frames itself, the function that does; it gets the frame with its columns in order.
+        For a model that recodes its input itself (category columns, a marker for missing values), the function that
+        does; it gets the frame or matrix with its columns in the model's order.
     sparse_zero_is_missing
         Whether an entry that a sparse matrix does not store is missing (XGBoost) or zero (everyone else).
 
@@ -87,20 +88,20 @@ def read_rows(
     InputError
         If they cannot be read as numbers or their columns are not the model's; the message names the column.
     """
-    if _is_ready(data):
-        _check_width(data, what, n_features)
-        return Rows(data, None, None, data)
     kind = _frame_kind(data)
     if kind is not None:
         return _read_frame(data, kind, what, names, n_features, encode)
-    if hasattr(data, "tocsr") and hasattr(data, "toarray"):
+    matrix: Matrix
+    if _is_ready(data):
+        matrix = data
+    elif hasattr(data, "tocsr") and hasattr(data, "toarray"):
         matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
     else:
         array = _as_array(data, what)
         _check_two_dimensional(array, data, what)
         matrix = matrix_from_array(array, what, names)
-    _check_width(matrix, what, n_features)
-    return Rows(matrix, None, None, matrix)
+    _check_width(matrix.shape[1], what, n_features)
+    return Rows(matrix if encode is None else _encoded(matrix, encode), None, None, matrix)
 
 
 def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
@@ -134,9 +135,14 @@ def _is_ready(data: Any) -> bool:
     )
 
 
-def _check_width(matrix: NDArray[Any], what: str, n_features: int | None) -> None:
-    if n_features is not None and matrix.shape[1] != n_features:
-        raise InputError(f"{what} has {matrix.shape[1]} columns, but the model has {n_features} features")
+def _check_width(columns: int, what: str, n_features: int | None) -> None:
+    if n_features is not None and columns != n_features:
+        raise InputError(f"{what} has {columns} columns, but the model has {n_features} features")
+
+
+def _encoded(rows: Any, encode: Encode) -> Matrix:
+    matrix: Matrix = np.require(encode(rows), np.float64, ["C", "A"])
+    return matrix
 
 
 def _root_module(data: Any) -> str:
@@ -202,15 +208,13 @@ def _read_frame(
         own_names = list(names)
     labels = _row_labels(frame) if kind == "pandas" else None
     result_names = None if numbered else own_names
+    _check_width(len(own_names), what, n_features)
     if encode is not None:
-        matrix: Matrix = np.require(encode(frame), np.float64, ["C", "A"])
-        _check_width(matrix, what, n_features)
         shown = frame.to_pandas() if kind == "pyarrow" else frame
-        return Rows(matrix, result_names, labels, np.asarray(shown.to_numpy(), dtype=object))
+        return Rows(_encoded(frame, encode), result_names, labels, shown.to_numpy())
     n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
     read = {"pandas": _pandas_columns, "polars": _polars_columns, "pyarrow": _arrow_columns}[kind]
     matrix = matrix_from_columns(read(frame, own_names, what), own_names, what, n_rows)
-    _check_width(matrix, what, n_features)
     return Rows(matrix, result_names, labels, matrix)
 
 

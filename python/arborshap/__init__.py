@@ -1,0 +1,34 @@
+"""Exact interventional Shapley values of tree ensembles, with groups of features as players.
+
+>>> from arborshap import TreeExplainer
+>>> explainer = TreeExplainer(model, X_train)  # doctest: +SKIP
+>>> explanation = explainer(X)  # doctest: +SKIP
+"""
+
+from arborshap._core import __version__
+from arborshap.exceptions import (
+    ArborshapError,
+    InputError,
+    InternalError,
+    ModelError,
+    UnsupportedModelError,
+    VerificationError,
+)
+from arborshap.explainer import TreeExplainer
+from arborshap.explanation import Explanation
+from arborshap.forest import Forest
+from arborshap.forest_builder import ForestBuilder
+
+__all__ = [
+    "ArborshapError",
+    "Explanation",
+    "Forest",
+    "ForestBuilder",
+    "InputError",
+    "InternalError",
+    "ModelError",
+    "TreeExplainer",
+    "UnsupportedModelError",
+    "VerificationError",
+    "__version__",
+]

@@ -1,0 +1,84 @@
+"""The gate: before anything is explained, the trees as read must predict what the model's own library predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._numbers import Matrix
+from arborshap.exceptions import InputError, VerificationError
+from arborshap.models._model import Model
+
+SAMPLE = 1000
+_SEARCHED = 100_000  # rows of a huge background looked at for extremes
+
+
+def verify(model: Model, background: Matrix, n_threads: int) -> None:
+    """Compare our margin with the library's raw prediction on rows of the background.
+
+    Raises
+    ------
+    VerificationError
+        If they differ by more than the library's own arithmetic can explain.
+    InputError
+        If the library refuses to predict these rows.
+    """
+    if model.raw_predict is None:
+        return
+    numbers = rows_to_verify(background)
+    rows = background[numbers]
+    try:
+        theirs = np.asarray(model.raw_predict(rows), dtype=np.float64)
+    except Exception as error:
+        message = f"data: {model.library} itself refuses to predict these rows ({error}); verify=False skips asking it"
+        raise InputError(message) from error
+    ours = model.forest.native.margin(rows, n_threads)
+    if theirs.shape != ours.shape:
+        raise VerificationError(
+            f"{model.library} predicts an array of shape {theirs.shape} where the trees as read give {ours.shape}"
+        )
+    allowed = model.tolerance * _size_of_margins(model, theirs)
+    gap = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
+    gap[~np.isfinite(gap)] = np.inf
+    at, output = np.unravel_index(int(gap.argmax()), gap.shape)
+    if gap[at, output] > allowed[output]:
+        raise VerificationError(
+            f"row {numbers[at]} of data: {model.library} predicts {theirs[at, output]!r} and the trees as read give "
+            f"{ours[at, output]!r} (output {output}); {int((gap > allowed).any(axis=1).sum())} of {len(rows)} rows "
+            "checked differ. The values would explain another model. Check that data are the numbers the model is "
+            "given when it predicts; if they are, please report it with the model. verify=False explains the trees as "
+            "read."
+        )
+
+
+def rows_to_verify(background: Matrix) -> NDArray[np.intp]:
+    """Choose all rows of a small background, about a thousand of a large one that reach many leaves.
+
+    Half are spread evenly; half hold the least, the greatest or a missing value of some feature, since those take the
+    outer branches.
+    """
+    n = len(background)
+    if n <= SAMPLE:
+        return np.arange(n)
+    searched = np.unique(np.linspace(0, n - 1, min(n, _SEARCHED)).astype(np.intp))
+    values = background[searched]
+    missing = np.isnan(values)
+    low = np.where(missing, np.inf, values).argmin(axis=0)
+    high = np.where(missing, -np.inf, values).argmax(axis=0)
+    extreme = searched[np.unique(np.concatenate([low, high, missing.argmax(axis=0)]))]
+    if len(extreme) > SAMPLE // 2:
+        extreme = extreme[np.linspace(0, len(extreme) - 1, SAMPLE // 2).astype(np.intp)]
+    spread = np.linspace(0, n - 1, SAMPLE - len(extreme)).astype(np.intp)
+    return np.union1d(spread, extreme)
+
+
+def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, per output, the scale to which the library's rounding is relative.
+
+    A margin may be small because large leaves cancel, so the largest leaf counts as well as the largest margin.
+    """
+    forest = model.forest
+    finite = np.where(np.isfinite(theirs), np.abs(theirs), 0.0)
+    largest_leaf = float(np.abs(forest.value).max(initial=0.0))
+    sizes: NDArray[np.float64] = np.maximum(finite.max(axis=0, initial=0.0), np.abs(forest.base))
+    return np.maximum(sizes, largest_leaf)

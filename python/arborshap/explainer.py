@@ -1,0 +1,330 @@
+"""`TreeExplainer`: names and checks what it is given, and has the native engines compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap import _core
+from arborshap._checks import (
+    check_fits,
+    checked_choice,
+    checked_dtype,
+    checked_memory_limit,
+    checked_names,
+    checked_weights,
+)
+from arborshap._numbers import Matrix
+from arborshap._progress import Report, reporting
+from arborshap._threads import thread_count
+from arborshap._verify import verify as verify_margins
+from arborshap.exceptions import InputError
+from arborshap.explanation import PAIR_INDICES, Explanation
+from arborshap.frames import Rows, read_rows, read_some_rows
+from arborshap.groups import Groups, players_from
+from arborshap.models import load
+
+IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
+Array: TypeAlias = NDArray[Any]
+
+_CHUNK = 2**25
+"""Float64 values computed at a time when the result is float32, so that the wide form of all never exists."""
+
+
+class TreeExplainer:
+    """Explains the raw predictions of a tree ensemble, exactly, against a whole background.
+
+    A value of a row x is the mean, over the background's rows z, of the game in which a player that is in a coalition
+    takes its columns from x and one that is not takes them from z.
+
+    Parameters
+    ----------
+    model
+        A fitted model of a supported library, a path to a saved one, or a `Forest`.
+    data
+        The background, all of which is used: a matrix, a DataFrame of pandas or polars, a pyarrow Table, or a
+        scipy.sparse matrix. A frame's columns are matched to the model's by name.
+    groups
+        Columns that play as one: ``{"name": [columns]}``, or one player number per column such as ``[0, 1, 1, 2]``.
+    feature_perturbation
+        ``"interventional"``, or ``"auto"``, which is interventional with a background. ``"tree_path_dependent"`` is
+        not available yet.
+    model_output
+        ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier.
+    sample_weight
+        The weight of each background row; equal if left out.
+    feature_names
+        What to call the model's columns; for a model that has no names of its own, frames are matched to these too.
+        By default the model's names, else those of the `data` frame, else ``x0``, ``x1``, ...
+    verify
+        Compare our margins with the library's own predictions on the background before anything else.
+    engine
+        ``"auto"`` chooses the fastest way for each call; another name forces one. All give the same values.
+    n_jobs
+        Threads: ``None`` or -1 for every core the process may use, -2 for all but one, 1 for none but the caller's.
+    memory_limit
+        The most bytes a result may take; by default what the machine has.
+
+    Attributes
+    ----------
+    feature_names : list of str
+        The players' names: the features, or the groups.
+    output_names : list of str or None
+        The outputs' names, where the model has some.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be read, is not supported, or does not pass `verify`.
+    InputError
+        If the background or an argument is not usable.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any = None,
+        *,
+        groups: Groups | None = None,
+        feature_perturbation: Literal["auto", "interventional", "tree_path_dependent"] = "auto",
+        model_output: Literal["raw"] = "raw",
+        sample_weight: Any = None,
+        feature_names: Sequence[str] | None = None,
+        verify: bool = True,
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> None:
+        checked_choice("model_output", model_output, ["raw"])
+        _check_perturbation(feature_perturbation, data)
+        self._n_threads = thread_count(n_jobs)
+        self._memory_limit = checked_memory_limit(memory_limit)
+        self._engine = engine
+        self._model = load(model, feature_names=feature_names)
+        forest = self._model.forest
+
+        own_names = checked_names(feature_names, forest.n_features)
+        self._column_names = forest.feature_names or own_names
+        background = self._read(data, "data")
+        if len(background.matrix) == 0:
+            raise InputError("data has no rows; the background needs at least one")
+        self._column_names = self._column_names or background.names
+        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(forest.n_features)))
+        self._players, self.feature_names = players_from(groups, self._data_names, forest.n_features)
+        self.output_names = None if forest.output_names is None else list(forest.output_names)
+
+        weights = checked_weights(sample_weight, len(background.matrix))
+        if verify:
+            verify_margins(self._model, background.matrix, self._n_threads)
+        self._n_background = len(background.matrix)
+        self._core = self._compile(background.matrix, weights)
+        if engine != "auto":  # say now, not at the first call, that there is no such engine
+            self._core.explain(background.matrix[:0], "shapley", engine=str(engine), n_threads=1)
+
+    def __repr__(self) -> str:
+        return (
+            f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {len(self.feature_names)} players, "
+            f"{self._n_background} background rows>"
+        )
+
+    @property
+    def expected_value(self) -> float | NDArray[np.float64]:
+        """The mean raw prediction over the background: a float, or one per output of a model with several."""
+        expected = self._core.expected_value
+        return float(expected[0]) if len(expected) == 1 else expected
+
+    def __call__(
+        self, X: Any, *, index: IndexName = "shapley", dtype: Any = np.float64, progress: bool | Report = False
+    ) -> Explanation:
+        """Explain rows, and return the values with all that is needed to read and draw them.
+
+        Parameters
+        ----------
+        X
+            The rows, of any kind that `data` may be.
+        index
+            What to compute: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
+        dtype
+            float64, or float32 to halve the memory of a big result.
+        progress
+            ``True`` for a bar, or a function that is called with the fraction done.
+
+        Returns
+        -------
+        Explanation
+            The values, and with them `data`, names and base values.
+        """
+        checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
+        rows = self._read(X, "X")
+        values = self._explain(rows.matrix, index, dtype, progress)
+        base = np.broadcast_to(self._core.expected_value, (len(values), self._n_outputs))
+        return self._explanation(values, base, rows, index)
+
+    def shap_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z)."""
+        return self._explain(self._read(X, "X").matrix, "shapley", dtype, progress)
+
+    def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute Banzhaf values, shaped as the Shapley values are; every coalition weighs the same."""
+        return self._explain(self._read(X, "X").matrix, "banzhaf", dtype, progress)
+
+    def taylor_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute Shapley-Taylor indices of order two: (rows, players, players) or (rows, players, players, outputs).
+
+        Symmetric, with main effects on the diagonal and half of each pair's effect on either side of it, so that a
+        row of the matrix sums to the player's Shapley value and the whole to h(x) - E h(z).
+        """
+        return self._explain(self._read(X, "X").matrix, "taylor", dtype, progress)
+
+    def shap_interaction_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute Shapley interaction indices in shap's convention, shaped as the Shapley-Taylor indices are.
+
+        Half of each pair's interaction on either side of the diagonal, which makes each row of the matrix sum to the
+        player's Shapley value.
+        """
+        return self._explain(self._read(X, "X").matrix, "interaction", dtype, progress)
+
+    def pair_values(self, X: Any, Z: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute the Shapley values of every pair (x, z), never averaged: (rows, reference rows, players[, outputs]).
+
+        Parameters
+        ----------
+        X
+            The rows to explain.
+        Z
+            The reference rows; the background if left out.
+        dtype
+            float64, or float32 to halve the memory of a big result.
+        progress
+            ``True`` for a bar, or a function that is called with the fraction done.
+
+        Returns
+        -------
+        array
+            At [i, j], what takes the prediction from that of row j of Z to that of row i of X.
+        """
+        rows = self._read(X, "X").matrix
+        others = None if Z is None else self._read(Z, "Z").matrix
+        n_others = self._n_background if others is None else len(others)
+        shape = (len(rows), n_others, len(self.feature_names), self._n_outputs)
+
+        def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
+            return self._core.explain_pairs(part, others, n_threads=self._n_threads, progress=report)
+
+        return self._in_parts(compute, rows, shape, dtype, progress)
+
+    def contrast(self, x: Any, z: Any) -> Explanation:
+        """Explain why the prediction of x is not that of z.
+
+        Parameters
+        ----------
+        x, z
+            One row each, by itself (a vector, a pandas Series) or in a matrix or frame; or groups of rows, whose
+            mean predictions are then compared: the values are the means over all pairs.
+
+        Returns
+        -------
+        Explanation
+            Of a single row: the values sum to h(x) - h(z), and the base value is h(z). `data` is x and `reference`
+            z, where they are one row.
+        """
+        ours, theirs = self._read(x, "x", one=True), self._read(z, "z", one=True)
+        for what, rows in (("x", ours), ("z", theirs)):
+            if len(rows.matrix) == 0:
+                raise InputError(f"{what} has no rows; a contrast needs at least one on either side")
+        against = self._compile(theirs.matrix, None)
+        values = against.explain(ours.matrix, "shapley", engine=self._engine, n_threads=self._n_threads)
+        mean = self._without_single_output(values.mean(axis=0, keepdims=True))
+        explanation = self._explanation(mean, against.expected_value[np.newaxis], ours, "shapley")
+        explanation.reference = theirs.shown[0] if len(theirs.matrix) == 1 else None
+        return explanation[0]
+
+    @property
+    def _n_outputs(self) -> int:
+        return self._model.forest.n_outputs
+
+    def _read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
+        read = read_some_rows if one else read_rows
+        return read(
+            rows,
+            what,
+            names=self._column_names,
+            n_features=self._model.forest.n_features,
+            encode=self._model.encode,
+            sparse_zero_is_missing=self._model.library.startswith("xgboost"),
+        )
+
+    def _compile(self, background: Matrix, weights: NDArray[np.float64] | None) -> _core.Explainer:
+        return _core.Explainer(
+            self._model.forest.native,
+            players=self._players,
+            n_players=len(self.feature_names),
+            background=background,
+            weights=weights,
+            n_threads=self._n_threads,
+        )
+
+    def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report) -> Array:
+        players = (len(self.feature_names),) * (2 if index in PAIR_INDICES else 1)
+
+        def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
+            return self._core.explain(part, index, engine=self._engine, n_threads=self._n_threads, progress=report)
+
+        return self._in_parts(compute, rows, (len(rows), *players, self._n_outputs), dtype, progress)
+
+    def _in_parts(
+        self,
+        compute: Callable[[Matrix, Report | None], NDArray[np.float64]],
+        rows: Matrix,
+        shape: tuple[int, ...],
+        dtype: Any,
+        progress: bool | Report,
+    ) -> Array:
+        """Compute all rows at once, or in parts where each is narrowed to float32 before the next is computed."""
+        kind = checked_dtype(dtype)
+        check_fits(shape, kind, self._memory_limit)
+        if 0 in shape:
+            return self._without_single_output(np.empty(shape, kind))
+        with reporting(progress) as report:
+            if kind == np.float64:
+                return self._without_single_output(compute(rows, report))
+            values = np.empty(shape, kind)
+            step = max(1, _CHUNK // prod(shape[1:]))
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                values[start : start + step] = compute(part, _share(report, start, len(part), len(rows)))
+        return self._without_single_output(values)
+
+    def _without_single_output(self, values: Array) -> Array:
+        return values.reshape(values.shape[:-1]) if self._n_outputs == 1 else values
+
+    def _explanation(self, values: Array, base: NDArray[np.float64], rows: Rows, index: str) -> Explanation:
+        same_rows = len(rows.shown) == len(values)
+        return Explanation(
+            values,
+            base[:, 0].copy() if self._n_outputs == 1 else base.copy(),
+            feature_names=self.feature_names,
+            index=index,
+            data=rows.shown if same_rows else None,
+            data_names=self._data_names,
+            data_players=[self.feature_names[player] for player in self._players],
+            output_names=self.output_names,
+            row_labels=rows.labels if same_rows else None,
+        )
+
+
+def _check_perturbation(wanted: object, data: object) -> None:
+    checked_choice("feature_perturbation", wanted, ["auto", "interventional", "tree_path_dependent"])
+    if wanted == "tree_path_dependent":
+        raise InputError("feature_perturbation='tree_path_dependent' is not available yet; give data and use 'auto'")
+    if data is None:
+        raise InputError("data is missing: give the background rows that the predictions are to be compared with")
+
+
+def _share(report: Report | None, start: int, length: int, total: int) -> Report | None:
+    """Turn the fraction of one part into the fraction of the whole."""
+    return None if report is None else lambda fraction: report((start + fraction * length) / total)
