@@ -113,8 +113,8 @@ def _column_number(column: Any, group: str, numbers: Mapping[str, int], n_featur
 def _from_index_map(groups: Any, feature_names: list[str], n_features: int) -> tuple[NDArray[np.int32], list[str]]:
     try:
         index_map = np.asarray(groups)
-    except ValueError:
-        index_map = np.empty(0, dtype=object)  # ragged: refused just below with everything else that is no index map
+    except ValueError:  # lists of different lengths
+        index_map = np.empty((0, 0))
     if index_map.ndim != 1 or (index_map.dtype.kind not in "iu" and index_map.size > 0):
         raise InputError("groups: an index map is a flat list of whole numbers, one per feature, such as [0, 1, 1, 2]")
     if len(index_map) != n_features:
