@@ -16,6 +16,7 @@ from arborshap.forest import Forest, as_array, frozen_copy
 from arborshap.forest_builder import ForestBuilder
 from arborshap.models._document import take, take_list, whole
 from arborshap.models._json import parse_json
+from arborshap.models.xgboost_tree import add_tree, float32
 
 TOLERANCE = 2e-5
 """XGBoost adds its leaves up in float32."""
@@ -103,7 +104,7 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     rounds, n_kept = _rounds(model, len(trees), tree_info, best)
     builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
     for t in range(n_kept):
-        _add_tree(builder, t, trees[t], tree_info[t], weights[t] if t < len(weights) else 1.0)
+        add_tree(builder, t, trees[t], tree_info[t], weights[t] if t < len(weights) else 1.0)
     return Document(
         forest=builder.build(base=base, feature_names=_texts(learner, "feature_names")),
         link=link,
@@ -134,12 +135,6 @@ def _trees_of(booster: dict[str, Any]) -> tuple[str, dict[str, Any], NDArray[np.
     model = take(booster, "model", dict, name)
     weights = model.get("weight_drop", weights)
     return name, model, float32(f"{name}: weight_drop", weights)
-
-
-def float32(name: str, numbers: Any, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float32]:
-    """Round to the precision XGBoost keeps its numbers in, whatever precision they were written in."""
-    with np.errstate(over="ignore"):
-        return frozen_copy(name, numbers, np.float64, ndim).astype(np.float32)
 
 
 def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -> tuple[NDArray[np.float32], str]:
@@ -176,80 +171,6 @@ def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration:
     if rounds < 0 or not 0 <= indptr[rounds] <= n_trees:
         raise ModelError(f"iteration_indptr does not fit the model's {n_trees} trees")
     return rounds, n_trees if best_iteration is None else int(indptr[rounds])
-
-
-def _add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, weight: float) -> None:
-    where = f"tree {t}"
-    left = frozen_copy(f"{where}: left_children", take_list(tree, "left_children", where), np.int32)
-    right = np.array(frozen_copy(f"{where}: right_children", take_list(tree, "right_children", where), np.int32))
-    condition = float32(f"{where}: split_conditions", take_list(tree, "split_conditions", where))
-    if len(right) != len(left) or len(condition) != len(left):
-        raise ModelError(f"{where}: left_children, right_children and split_conditions differ in length")
-    leaf = left == -1  # the right child of a leaf is the number of its vector, or nothing
-    parameters = take(tree, "tree_param", dict, where)
-    leaf_size = whole(parameters.get("size_leaf_vector", "1"), f"{where}: size_leaf_vector")
-    value = condition
-    if leaf_size > 1:
-        if leaf_size != builder.n_outputs:
-            raise ModelError(f"{where}: its leaves hold {leaf_size} values for {builder.n_outputs} outputs")
-        value = _vector_values(where, tree, right, leaf, leaf_size)
-    right[leaf] = -1
-    builder.add_tree(
-        left=left,
-        right=right,
-        feature=take_list(tree, "split_indices", where),
-        threshold=condition,
-        value=value * np.float64(weight),
-        output=whole(output, f"{where}: tree_info"),
-        default_left=take_list(tree, "default_left", where),
-        categories=_category_sets(where, tree, leaf),
-        members_left=False,
-        cover=tree.get("sum_hessian"),
-    )
-
-
-def _vector_values(
-    where: str, tree: Any, right: NDArray[np.int32], leaf: NDArray[np.bool_], leaf_size: int
-) -> NDArray[np.float32]:
-    # Kept apart from 3.2 on, one vector per leaf; before that base_weights held one per node.
-    by_leaf = "leaf_weights" in tree
-    key = "leaf_weights" if by_leaf else "base_weights"
-    weights = float32(f"{where}: {key}", take_list(tree, key, where))
-    if len(weights) % leaf_size or len(weights) < leaf_size * np.count_nonzero(leaf):
-        raise ModelError(f"{where}: {key} has {len(weights)} entries, not {leaf_size} for every leaf")
-    vectors = weights.reshape(-1, leaf_size)
-    index = np.where(leaf, right if by_leaf else np.arange(len(leaf)), 0)
-    beyond = leaf & ((index < 0) | (index >= len(vectors)))
-    if beyond.any():
-        node = int(np.argmax(beyond))
-        raise ModelError(f"{where}, node {node}: its leaf vector is number {index[node]} of {len(vectors)}")
-    value = np.zeros((len(leaf), leaf_size), np.float32)
-    value[leaf] = vectors[index[leaf]]
-    return value
-
-
-def _category_sets(where: str, tree: Any, leaf: NDArray[np.bool_]) -> dict[int, NDArray[Any]]:
-    categorical = as_array(f"{where}: split_type", tree.get("split_type", []))
-    if not categorical.any():
-        return {}
-    columns = [
-        frozen_copy(f"{where}: {key}", take_list(tree, key, where), np.int64)
-        for key in ("categories_nodes", "categories_segments", "categories_sizes", "categories")
-    ]
-    nodes, segments, sizes, categories = columns
-    if not len(nodes) == len(segments) == len(sizes):
-        raise ModelError(f"{where}: categories_nodes, categories_segments and categories_sizes differ in length")
-    if categorical.shape != leaf.shape:
-        raise ModelError(f"{where}: split_type has {len(categorical)} entries for {len(leaf)} nodes")
-    sets = {}
-    for node, start, size in zip(nodes.tolist(), segments.tolist(), sizes.tolist(), strict=True):
-        if start < 0 or size < 0 or start + size > len(categories):
-            raise ModelError(f"{where}, node {node}: its categories run from {start} to {start + size}, too far")
-        sets[node] = categories[start : start + size]
-    bare = [node for node in np.flatnonzero((categorical == 1) & ~leaf).tolist() if node not in sets]
-    if bare:
-        raise ModelError(f"{where}, node {bare[0]}: a categorical split without categories")
-    return {node: members for node, members in sets.items() if not 0 <= node < len(leaf) or not leaf[node]}
 
 
 def _category_values(cats: Any, n_features: int) -> list[list[Any] | None] | None:

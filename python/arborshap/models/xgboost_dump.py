@@ -13,7 +13,8 @@ from arborshap.forest_builder import ForestBuilder
 from arborshap.models._document import take, take_list
 from arborshap.models._json import parse_json
 from arborshap.models._model import Model
-from arborshap.models.xgboost_document import TOLERANCE, float32
+from arborshap.models.xgboost_document import TOLERANCE
+from arborshap.models.xgboost_tree import float32
 
 _UNKNOWN = (
     "An XGBoost dump holds the trees alone: no base score, no DART weights, no classes. Margins are therefore off by a "

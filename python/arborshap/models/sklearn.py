@@ -1,0 +1,91 @@
+"""Live scikit-learn models: which class is read by which function, and which are refused and why."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError
+from arborshap.models import unsupported
+from arborshap.models._model import Model
+
+_READERS: dict[str, str] = {
+    "BaseDecisionTree": "sklearn_trees.read_tree",
+    "ForestRegressor": "sklearn_trees.read_forest",
+    "ForestClassifier": "sklearn_trees.read_forest",
+    "BaggingRegressor": "sklearn_trees.read_bagging",
+    "BaggingClassifier": "sklearn_trees.read_bagging",
+    "IsolationForest": "sklearn_isolation.read_isolation_forest",
+    "BaseGradientBoosting": "sklearn_boosting.read_gradient_boosting",
+    "BaseHistGradientBoosting": "sklearn_hist.read_hist_gradient_boosting",
+}
+
+_REFUSED: dict[str, str] = {
+    "AdaBoostRegressor": "it predicts a weighted median of its trees, which is not a sum",
+    "AdaBoostClassifier": "its trees vote, and its score is a function of their votes; explain one of its estimators_",
+    "RandomTreesEmbedding": "it predicts nothing: it is a transformer",
+    "Pipeline": "it is not a tree model itself; give its last step, and rows transformed by the steps before",
+    "ColumnTransformer": "it predicts nothing: it is a transformer",
+    "BaseSearchCV": "it is a search; give its best_estimator_",
+    "CalibratedClassifierCV": "calibration is not a sum of trees; give one of its calibrated estimators",
+    "VotingRegressor": "give one of its estimators_",
+    "VotingClassifier": "give one of its estimators_",
+    "StackingRegressor": "a model on top of other models is not a sum of trees",
+    "StackingClassifier": "a model on top of other models is not a sum of trees",
+    "MultiOutputRegressor": "give one of its estimators_, one at a time",
+    "MultiOutputClassifier": "give one of its estimators_, one at a time",
+    "OneVsRestClassifier": "give one of its estimators_, one at a time",
+}
+
+
+def load(model: Any) -> Model:
+    """Read a fitted estimator."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    for cls in type(model).__mro__:
+        if cls.__module__.partition(".")[0] != "sklearn":
+            continue
+        if cls.__name__ in _REFUSED:
+            raise unsupported(model, _REFUSED[cls.__name__])
+        if cls.__name__ in _READERS:
+            try:
+                check_is_fitted(model)
+            except NotFittedError:
+                raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first") from None
+            module, _, function = _READERS[cls.__name__].partition(".")
+            read: Callable[[Any], Model] = getattr(import_module(f"arborshap.models.{module}"), function)
+            return read(model)
+    raise unsupported(model)
+
+
+def library_name() -> str:
+    """Return the library and its version."""
+    import sklearn
+
+    return f"scikit-learn {sklearn.__version__}"
+
+
+def feature_names_of(model: Any) -> list[str] | None:
+    """Return the names of the columns the model was fitted on, if it was fitted on a frame."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def quiet(predict: Callable[[Any], Any], n_outputs: int) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """Wrap a prediction method: a plain matrix is what we mean to give it, names or not."""
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            predicted = predict(rows)
+        if isinstance(predicted, list):
+            predicted = np.hstack(predicted)  # one matrix of class probabilities per output
+        return np.asarray(predicted, np.float64).reshape(len(rows), n_outputs)
+
+    return raw_predict
