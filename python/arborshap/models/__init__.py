@@ -37,6 +37,11 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
         "ExtraTreesClassifier",
         "GradientBoostingRegressor",
         "GradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+        "HistGradientBoostingClassifier",
+        "IsolationForest",
+        "BaggingRegressor of trees",
+        "BaggingClassifier of trees",
     ),
     "arborshap": ("Forest",),
 }
