@@ -35,8 +35,10 @@ def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(f"sample_weight of row {row} is {array[row]}; weights are finite and not negative")
-    if not 0 < array.sum() < np.inf:
-        raise InputError(f"sample_weight sums to {array.sum()}; the sum must be positive and finite")
+    with np.errstate(over="ignore"):
+        total = float(array.sum())
+    if not 0 < total < np.inf:
+        raise InputError(f"sample_weight sums to {total}; the sum must be positive and finite")
     return array
 
 

@@ -291,12 +291,15 @@ class TreeExplainer:
             return self._without_single_output(np.empty(shape, kind))
         with reporting(progress) as report:
             if kind == np.float64:
-                return self._without_single_output(compute(rows, report))
-            values = np.empty(shape, kind)
-            step = max(1, _CHUNK // prod(shape[1:]))
-            for start in range(0, len(rows), step):
-                part = rows[start : start + step]
-                values[start : start + step] = compute(part, _share(report, start, len(part), len(rows)))
+                values = compute(rows, report)
+            else:
+                values = np.empty(shape, kind)
+                step = max(1, _CHUNK // prod(shape[1:]))
+                for start in range(0, len(rows), step):
+                    part = rows[start : start + step]
+                    values[start : start + step] = compute(part, _share(report, start, len(part), len(rows)))
+            if report is not None:
+                report(1.0)
         return self._without_single_output(values)
 
     def _without_single_output(self, values: Array) -> Array:
