@@ -23,8 +23,9 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
         "XGBRanker",
         "XGBRFRegressor",
         "XGBRFClassifier",
-        "a file written by save_model (.json, .ubj)",
-        'a dump of get_dump or dump_model with dump_format="json"',
+        "saved .json",
+        "saved .ubj",
+        "JSON dump",
     ),
     "sklearn": (
         "DecisionTreeRegressor",
@@ -40,8 +41,8 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
         "HistGradientBoostingRegressor",
         "HistGradientBoostingClassifier",
         "IsolationForest",
-        "BaggingRegressor of trees",
-        "BaggingClassifier of trees",
+        "BaggingRegressor",
+        "BaggingClassifier",
     ),
     "arborshap": ("Forest",),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.models._json import parse_json
 from arborshap.models._model import Model
+from arborshap.models._ubjson import parse_ubjson
 
 
 def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None = None) -> Model:
@@ -36,11 +37,13 @@ def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None 
 def _load_document(content: bytes, what: str) -> Model:
     from arborshap.models import xgboost, xgboost_document
 
-    parsed = parse_json(content, what)
+    # After the brace JSON goes on with a key in quotes, UBJSON with the type of the key's length.
+    is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
+    parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what)
     document = xgboost_document.read_document(parsed)
     return Model(
         forest=document.forest,
-        library="xgboost JSON",
+        library="xgboost UBJSON" if is_binary else "xgboost JSON",
         link=document.link,
         tolerance=xgboost_document.TOLERANCE,
         encode=xgboost.encoder(document),

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, ModelError
 from arborshap.models._frames import codes_by_name, column_of, is_category, numbers, own_categories
-from arborshap.models._json import parse_json
 from arborshap.models._model import Model
+from arborshap.models._ubjson import parse_ubjson
 from arborshap.models.xgboost_document import TOLERANCE, Document, read_document
 
 
@@ -25,10 +25,10 @@ def load(model: Any) -> Model:
         raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
     booster = model.get_booster() if is_wrapper else model
     try:
-        raw = booster.save_raw("json")
+        raw = booster.save_raw("ubj")
     except xgboost.core.XGBoostError as error:
         raise ModelError(f"XGBoost cannot save this booster: {str(error).splitlines()[0]}") from error
-    document = read_document(parse_json(bytes(raw), "the model XGBoost saved"), as_wrapper=is_wrapper)
+    document = read_document(parse_ubjson(bytes(raw), "what XGBoost saved of the model"), as_wrapper=is_wrapper)
     missing = _missing_marker(model) if is_wrapper else math.nan
     rounds = (0, document.iterations) if is_wrapper else (0, 0)
     forest = document.forest

@@ -175,8 +175,8 @@ def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration:
 
 def _category_values(cats: Any, n_features: int) -> list[list[Any] | None] | None:
     """Read what the category codes of each feature stand for (kept since XGBoost 3.1)."""
-    encodings = cats.get("enc") if isinstance(cats, dict) else None
-    if not encodings:
+    encodings = take_list(cats, "enc", "cats") if cats is not None else None
+    if encodings is None or len(encodings) == 0:
         return None
     if not isinstance(encodings, list) or len(encodings) != n_features:
         raise ModelError(f"cats: 'enc' must have one entry for each of {n_features} features")

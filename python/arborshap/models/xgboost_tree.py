@@ -104,7 +104,7 @@ def _vector_values(
 
 
 def _category_sets(where: str, tree: dict[str, Any], leaf: NDArray[np.bool_]) -> dict[int, NDArray[Any]]:
-    categorical = as_array(f"{where}: split_type", tree.get("split_type", []))
+    categorical = frozen_copy(f"{where}: split_type", tree.get("split_type", []), np.int64)
     if not categorical.any():
         return {}
     columns = [

@@ -1,0 +1,105 @@
+"""What a case of a supported model is, and the small data that all of them are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap import Forest
+
+TOLERANCE = {"xgboost": 2e-5, "catboost": 2e-5, "sklearn": 1e-9, "lightgbm": 1e-9}
+"""How far a library's own arithmetic may be from float64, relative to its largest prediction."""
+
+
+@dataclass(frozen=True)
+class BuiltCase:
+    """A trained model with rows to explain and the library's own raw prediction of such rows, (n, outputs)."""
+
+    model: Any
+    X: NDArray[np.float64]
+    raw_predict: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kind of model that is supported: `kind` and `what` are what the table of supported models shows."""
+
+    name: str
+    library: str
+    kind: str
+    what: str
+    build: Callable[[], BuiltCase]
+
+    @property
+    def tolerance(self) -> float:
+        return TOLERANCE[self.library]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Five columns: numbers, one with gaps, one with ties, one of categories; and targets that depend on them."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.float64]
+    binary: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    @property
+    def pair(self) -> NDArray[np.float64]:
+        return np.stack([self.y, self.X[:, 1] - 2.0 * self.y], axis=1)
+
+    @property
+    def class_pair(self) -> NDArray[np.int64]:
+        return np.stack([self.classes, self.binary], axis=1)
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        return self.X[:60]
+
+
+def data(*, gaps: bool = True, rows: int = 300) -> Data:
+    rng = np.random.default_rng(20240917)
+    X = rng.normal(size=(rows, 5))
+    X[:, 2] = np.round(2.0 * X[:, 2]) / 2.0
+    X[:, 3] = rng.integers(0, 12, rows)
+    y = X[:, 0] + 2.0 * (X[:, 1] > 0.3) * X[:, 2] + 1.5 * (X[:, 3] % 3 == 0) - 0.5 * X[:, 4] * (X[:, 0] > 0)
+    classes = (X[:, 1] > 0).astype(np.int64) + (X[:, 3] % 4 > 1)
+    if gaps:
+        X[::7, 0] = np.nan
+        X[3::11, 4] = np.nan
+    return Data(X, y, (y > 1).astype(np.int64), classes)
+
+
+def columns_of(predicted: Any) -> NDArray[np.float64]:
+    """A library's prediction as (rows, outputs): one number a row is one output."""
+    if isinstance(predicted, list):
+        predicted = np.hstack(predicted)
+    array = np.asarray(predicted, np.float64)
+    return array.reshape(len(array), -1)
+
+
+def edge_rows(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows whose values sit on the forest's thresholds and one float32 or float64 step to either side."""
+    rows: list[NDArray[np.float64]] = []
+    leaf = forest.left == -1
+    for feature in range(forest.n_features):
+        for threshold in np.unique(forest.threshold[~leaf & (forest.feature == feature) & (forest.flags & 32 == 0)]):
+            single = np.float32(threshold)
+            for value in (
+                threshold,
+                np.nextafter(threshold, -np.inf),
+                np.nextafter(threshold, np.inf),
+                np.nextafter(single, np.float32(-np.inf)),
+                np.nextafter(single, np.float32(np.inf)),
+                # Halfway between two float32 numbers: rounding decides the side.
+                (np.float64(single) + np.float64(np.nextafter(single, np.float32(np.inf)))) / 2.0,
+            ):
+                if abs(value) < np.finfo(np.float32).max:
+                    row = X[len(rows) % len(X)].copy()
+                    row[feature] = value
+                    rows.append(row)
+    return np.array(rows).reshape(-1, X.shape[1])

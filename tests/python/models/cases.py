@@ -1,0 +1,10 @@
+"""Every kind of model that is supported, as one list: the tests run over it, and so does the README's table."""
+
+from __future__ import annotations
+
+from models import sklearn_cases, xgboost_cases
+from models.case import BuiltCase, Case
+
+__all__ = ["CASES", "BuiltCase", "Case"]
+
+CASES: list[Case] = [*xgboost_cases.CASES, *sklearn_cases.CASES]
