@@ -13,7 +13,8 @@ from arborshap.models._model import Model
 
 __all__ = ["Model", "load", "supported_models"]
 
-_LOADERS = ("xgboost", "sklearn", "lightgbm", "catboost")
+# The wrappers of all others descend from scikit-learn's classes, so that comes last.
+_LOADERS = ("xgboost", "lightgbm", "catboost", "sklearn")
 
 _SUPPORTED: dict[str, tuple[str, ...]] = {
     "xgboost": (
@@ -44,6 +45,7 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
         "BaggingRegressor",
         "BaggingClassifier",
     ),
+    "lightgbm": ("Booster", "LGBMRegressor", "LGBMClassifier", "LGBMRanker", "saved text"),
     "arborshap": ("Forest",),
 }
 
@@ -87,10 +89,10 @@ def load(model: Any, *, feature_names: Sequence[str] | None = None) -> Model:
         from arborshap.models.xgboost_dump import load_dump
 
         return load_dump(model, feature_names)
-    # The first library on the way up the class's ancestry is the one that made it, also for a user's own subclass.
-    for cls in type(model).__mro__:
-        library = cls.__module__.partition(".")[0]
-        if library in _LOADERS:
+    # The class's ancestry says who made it, also for a user's own subclass.
+    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    for library in _LOADERS:
+        if library in libraries:
             loaded: Model = import_module(f"arborshap.models.{library}").load(model)
             return loaded
     raise unsupported(model)

@@ -31,6 +31,10 @@ def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None 
         return load_dump(parse_json(content, what), feature_names)
     if start.startswith(b"{"):
         return _load_document(content, what)
+    if start.startswith(b"tree") and b"max_feature_idx=" in content[:4096]:
+        from arborshap.models.lightgbm import load_text
+
+        return load_text(content, what)
     raise UnsupportedModelError(f"{what} {_guess(content)}")
 
 

@@ -1,0 +1,81 @@
+"""LightGBM: a live `Booster` or scikit-learn wrapper, or the text a model is saved as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError, ModelError
+from arborshap.models import unsupported
+from arborshap.models._frames import codes_by_name, column_of, is_category, numbers
+from arborshap.models._model import Model
+from arborshap.models.lightgbm_text import Text, read_text
+
+
+def load(model: Any) -> Model:
+    """Read a fitted model, up to its best iteration if training stopped early, as LightGBM predicts by default."""
+    import lightgbm
+
+    if isinstance(model, lightgbm.LGBMModel):
+        if not model.__sklearn_is_fitted__():
+            raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
+        booster = model.booster_
+    elif isinstance(model, lightgbm.Booster):
+        booster = model
+    else:
+        raise unsupported(model)
+    text = read_text(booster.model_to_string())
+    forest = text.forest
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        # For a random forest the raw score is a sum, and the prediction the mean.
+        score = booster.predict(rows, raw_score=True, num_threads=1)
+        return np.asarray(score, np.float64).reshape(len(rows), forest.n_outputs) / text.averaged
+
+    return Model(
+        forest=forest,
+        library=f"lightgbm {lightgbm.__version__}",
+        link=text.link,
+        raw_predict=raw_predict,
+        encode=_encoder(text),
+    )
+
+
+def load_text(content: bytes, what: str) -> Model:
+    """Read a saved model."""
+    try:
+        text = read_text(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{what} is not UTF-8 text: byte {error.start} is invalid") from None
+    return Model(forest=text.forest, library="lightgbm text", link=text.link, encode=_encoder(text))
+
+
+def _encoder(text: Text) -> Callable[[Any], NDArray[np.float64]] | None:
+    """Return what LightGBM does to a frame: category columns, in order, become the codes of training, by name."""
+    if not text.categories:
+        return None
+
+    def encode(rows: Any) -> NDArray[np.float64]:
+        if isinstance(rows, np.ndarray):
+            return rows.astype(np.float64)
+        columns = [column_of(rows, j) for j in range(text.forest.n_features)]
+        n_found = sum(is_category(column) for _, column in columns)
+        if n_found != len(text.categories):
+            raise InputError(
+                f"{n_found} columns hold categories, but the model was trained with {len(text.categories)} of them"
+            )
+        known = iter(text.categories)
+        # LightGBM itself takes a category it has not seen as missing.
+        return np.column_stack(
+            [
+                codes_by_name(name, column, next(known), lambda *_: np.nan)
+                if is_category(column)
+                else numbers(name, column)
+                for name, column in columns
+            ]
+        )
+
+    return encode

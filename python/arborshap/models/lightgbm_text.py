@@ -1,0 +1,211 @@
+"""LightGBM's model text, which ``save_model`` writes and ``model_to_string`` returns, into a forest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.forest import Forest, frozen_copy
+from arborshap.forest_builder import ForestBuilder, Missing
+from arborshap.models._document import whole
+from arborshap.models._json import parse_json
+
+_LINKS = {
+    "binary": "logistic",
+    "cross_entropy": "logistic",
+    "multiclassova": "logistic",
+    "multiclass": "softmax",
+    "poisson": "log",
+    "gamma": "log",
+    "tweedie": "log",
+}
+_MISSING: dict[int, Missing] = {0: "none", 1: "zero", 2: "nan"}
+_ZERO = float(np.float32(1e-35))
+_NAN_IS_MISSING = 2
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the missing type is in the next two
+_FEW_OUTPUTS = 1 << 12  # more are believed only when there are as many trees
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a model text says."""
+
+    forest: Forest
+    link: str
+    categories: list[list[Any]]
+    """What the codes of the category columns of the training frame stand for, in the order of those columns."""
+    averaged: int
+    """How many iterations the forest is the mean of (a random forest), else 1."""
+
+
+def read_text(text: str) -> Text:
+    """Turn a model text into a forest."""
+    lines = iter(text.splitlines())
+    header, first = _block(lines, "the header")
+    blocks: list[dict[str, str]] = []
+    while first is not None and first.startswith("Tree="):
+        block, following = _block(lines, f"tree {len(blocks)}")
+        blocks.append(block)
+        first = following
+    if first != "end of trees":
+        raise ModelError("the model text is cut off: the line 'end of trees' is missing")
+    n_features = whole(_field(header, "max_feature_idx", "the header"), "max_feature_idx") + 1
+    n_outputs = whole(_field(header, "num_tree_per_iteration", "the header"), "num_tree_per_iteration")
+    announced = len(header.get("tree_sizes", "").split())
+    if announced not in (0, len(blocks)):
+        raise ModelError(f"the model text announces {announced} trees, but holds {len(blocks)}")
+    if not 1 <= n_outputs <= max(len(blocks), _FEW_OUTPUTS) or len(blocks) % n_outputs:
+        raise ModelError(f"{len(blocks)} trees cannot be shared out among {n_outputs} trees per iteration")
+    averaged = len(blocks) // n_outputs if "average_output" in header and blocks else 1
+    has_counts = all("internal_count" in block and "leaf_count" in block for block in blocks)
+    builder = ForestBuilder(n_features, n_outputs, rule="<=", precision="float64")
+    for t, block in enumerate(blocks):
+        _add_tree(builder, f"tree {t}", block, t % n_outputs, averaged, has_counts)
+    return Text(
+        forest=builder.build(feature_names=_feature_names(header, n_features)),
+        link=_link(header.get("objective", "")),
+        categories=_pandas_categories(lines),
+        averaged=averaged,
+    )
+
+
+def _block(lines: Iterable[str], where: str) -> tuple[dict[str, str], str | None]:
+    """Read ``key=value`` lines up to the next tree or the end of the trees, and return them with that line."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        key, _, value = line.strip().partition("=")
+        if key == "Tree" or line.startswith("end of trees"):
+            return fields, line.strip()
+        if key in fields:
+            raise ModelError(f"{where}: {key!r} appears twice")
+        if key:
+            fields[key] = value
+    return fields, None
+
+
+def _field(fields: dict[str, str], key: str, where: str) -> str:
+    if key not in fields:
+        raise ModelError(f"{where}: {key!r} is missing; the file is damaged or not a LightGBM model")
+    return fields[key]
+
+
+def _numbers(fields: dict[str, str], key: str, where: str, dtype: type[np.number[Any]], n: int) -> NDArray[Any]:
+    words = _field(fields, key, where).split()
+    if len(words) != n:
+        raise ModelError(f"{where}: {key} has {len(words)} entries instead of {n}")
+    try:
+        numbers = np.array(words, dtype=np.str_).astype(np.float64 if dtype is np.float64 else np.int64)
+    except (ValueError, OverflowError):
+        raise ModelError(f"{where}: {key} holds something that is not a number of the right kind") from None
+    return frozen_copy(f"{where}: {key}", numbers, dtype)
+
+
+def _add_tree(
+    builder: ForestBuilder, where: str, fields: dict[str, str], output: int, averaged: int, has_counts: bool
+) -> None:
+    if fields.get("is_linear", "0") != "0":
+        raise UnsupportedModelError(
+            f"{where} has a linear model in each leaf (linear_tree=true), which is not constant in a leaf; "
+            "train with linear_tree=false"
+        )
+    leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
+    values = _numbers(fields, "leaf_value", where, np.float64, leaves) / averaged
+    if leaves == 1:
+        alone = [1.0] if has_counts else None  # of no consequence, and not always written
+        builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0], value=values, output=output, cover=alone)
+        return
+    inner = leaves - 1  # our nodes: first the inner ones, then the leaves
+    kind = _numbers(fields, "decision_type", where, np.int32, inner)
+    threshold = _numbers(fields, "threshold", where, np.float64, inner)
+    feature = _numbers(fields, "split_feature", where, np.int32, inner)
+    is_categorical = kind & _CATEGORICAL != 0
+    missing_type = (kind >> 2) & 3
+    if (missing_type == 3).any():
+        raise ModelError(f"{where}, node {int(np.argmax(missing_type == 3))}: its missing type is unknown")
+    # A missing category is in no set, whatever the other bits say.
+    default_left = (kind & _DEFAULT_LEFT != 0) & ~is_categorical
+    missing_type = np.where(is_categorical, _NAN_IS_MISSING, missing_type)
+    cover = None
+    if has_counts:
+        counts = (("internal_count", inner), ("leaf_count", leaves))
+        cover = np.concatenate([_numbers(fields, key, where, np.float64, n) for key, n in counts])
+    builder.add_tree(
+        left=_children(fields, "left_child", where, inner),
+        right=_children(fields, "right_child", where, inner),
+        feature=np.pad(feature, (0, leaves)),
+        threshold=np.pad(_around_zero(threshold), (0, leaves)),
+        value=np.pad(values, (inner, 0)),
+        output=output,
+        default_left=np.pad(default_left, (0, leaves)),
+        missing=[_MISSING[m] for m in np.pad(missing_type, (0, leaves)).tolist()],
+        categories=_category_sets(fields, where, threshold, is_categorical),
+        members_left=True,
+        negative_fraction_is_zero=True,
+        cover=cover,
+    )
+
+
+def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Move thresholds that are next to zero: LightGBM takes values that close to it for zero before it compares."""
+    up = np.where((threshold >= 0) & (threshold < _ZERO), _ZERO, threshold)
+    return np.where((threshold < 0) & (threshold >= -_ZERO), np.nextafter(-_ZERO, -1.0), up)
+
+
+def _children(fields: dict[str, str], key: str, where: str, inner: int) -> NDArray[np.int64]:
+    """Number leaf ``~child`` of a negative child after the inner nodes."""
+    child = _numbers(fields, key, where, np.int32, inner).astype(np.int64)
+    return np.pad(np.where(child < 0, inner + ~child, child), (0, inner + 1), constant_values=-1)
+
+
+def _category_sets(
+    fields: dict[str, str], where: str, threshold: NDArray[np.float64], is_categorical: NDArray[np.bool_]
+) -> dict[int, NDArray[np.int64]]:
+    """Read the sets: the threshold of a categorical node is the number of its bitset."""
+    if not is_categorical.any():
+        return {}
+    n_sets = whole(_field(fields, "num_cat", where), f"{where}: num_cat")
+    bounds = _numbers(fields, "cat_boundaries", where, np.int64, n_sets + 1).tolist()
+    words = _numbers(fields, "cat_threshold", where, np.uint32, bounds[-1])
+    if bounds[0] != 0 or any(a > b for a, b in pairwise(bounds)):
+        raise ModelError(f"{where}: cat_boundaries must start at 0 and never fall")
+    sets = {}
+    for node in np.flatnonzero(is_categorical).tolist():
+        number = threshold[node]
+        if not 0 <= number < n_sets:
+            raise ModelError(f"{where}, node {node}: its set of categories is number {number} of {n_sets}")
+        bitset = words[bounds[int(number)] : bounds[int(number) + 1]]
+        bits = np.unpackbits(bitset.astype("<u4").view(np.uint8), bitorder="little")
+        sets[node] = np.flatnonzero(bits)
+    return sets
+
+
+def _feature_names(header: dict[str, str], n_features: int) -> list[str] | None:
+    names = header.get("feature_names", "").split()
+    if len(names) != n_features:
+        raise ModelError(f"the header names {len(names)} features, but numbers {n_features}")
+    # What LightGBM calls columns that came without names.
+    return None if names == [f"Column_{i}" for i in range(n_features)] else names
+
+
+def _link(objective: str) -> str:
+    name, *options = objective.split() or [""]
+    # Any other option (a steeper sigmoid, a square root) makes it a link that has no name here.
+    is_plain = all(option == "sigmoid:1" or option.startswith("num_class:") for option in options)
+    return _LINKS.get(name, "identity") if is_plain else "identity"
+
+
+def _pandas_categories(lines: Iterable[str]) -> list[list[Any]]:
+    for line in lines:
+        key, _, value = line.partition(":")
+        if key == "pandas_categorical":
+            found = parse_json(value, "pandas_categorical") or []
+            if not isinstance(found, list) or not all(isinstance(values, list) for values in found):
+                raise ModelError("pandas_categorical must hold one list of categories for each category column")
+            return found
+    return []
