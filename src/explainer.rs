@@ -1,14 +1,30 @@
 //! A forest, its players and its background, compiled once to explain many rows.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
+use crate::engine::pattern::{self, Histogram, PatternForest, PatternTables, Source};
 use crate::engine::traversal::{self, Walk};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, zeros};
 use crate::forest::Forest;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
 use crate::players::Players;
 use crate::rows::Rows;
+
+/// Which engine explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// Whichever is expected to be faster, tree by tree.
+    #[default]
+    Auto,
+    /// The paper's traversal of all pairs.
+    Traversal,
+    /// Pattern tables.
+    Pattern,
+}
 
 /// Explains rows of a forest against a background.
 ///
@@ -17,10 +33,13 @@ use crate::rows::Rows;
 #[derive(Debug)]
 pub struct Explainer {
     compiled: Compiled,
+    patterns: PatternForest,
     n_features: usize,
     background: CodedRows,
     weights: Option<Vec<f64>>,
     expected: Vec<f64>,
+    histogram: OnceLock<Histogram>,
+    tables: Mutex<HashMap<Index, Arc<PatternTables>>>,
 }
 
 impl Explainer {
@@ -48,8 +67,18 @@ impl Explainer {
         check_weights(weights, background.len())?;
         let expected = expected_value(forest, background, weights, workers);
         let compiled = Compiled::new(forest, players);
-        let background = CodedRows::new(&compiled.columns, background);
-        Ok(Self { compiled, n_features, background, weights: weights.map(<[f64]>::to_vec), expected })
+        let patterns = PatternForest::new(&compiled.trees, |tree| tree.max_path <= 13);
+        let background = CodedRows::new(&compiled.columns, background, workers);
+        Ok(Self {
+            compiled,
+            patterns,
+            n_features,
+            background,
+            weights: weights.map(<[f64]>::to_vec),
+            expected,
+            histogram: OnceLock::new(),
+            tables: Mutex::default(),
+        })
     }
 
     /// The weighted mean of $h(z)$ over the background, one number an output.
@@ -78,9 +107,56 @@ impl Explainer {
 
     /// The index of each row, averaged over the background: `(rows, players, outputs)`, or
     /// `(rows, players, players, outputs)` for an index of pairs.
-    pub fn explain(&self, rows: &Rows<'_>, index: Index, workers: &Workers, progress: &Progress) -> Result<Vec<f64>> {
+    pub fn explain(
+        &self,
+        rows: &Rows<'_>,
+        index: Index,
+        engine: Engine,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Vec<f64>> {
         rows.expect_width("the data", self.n_features)?;
-        traversal::average(&self.compiled, &self.background, self.weights.as_deref(), rows, index, workers, progress)
+        let compiled = &self.compiled;
+        let per_output = index.cells(compiled.n_players).unwrap_or(usize::MAX);
+        let mut out = zeros("the result", &[rows.len(), per_output, compiled.n_outputs])?;
+        if out.is_empty() {
+            return Ok(out);
+        }
+        let by_pattern = |tree: &usize| engine != Engine::Traversal && self.patterns.has(*tree);
+        let walked: Vec<usize> = (0..compiled.trees.len()).filter(|t| !by_pattern(t)).collect();
+        if walked.len() < compiled.trees.len() {
+            let tables = self.tables(index, workers, progress)?;
+            pattern::explain(&self.patterns, compiled, &tables, rows, index, &mut out, workers, progress)?;
+        }
+        traversal::average(
+            compiled,
+            &walked,
+            &self.background,
+            self.weights.as_deref(),
+            rows,
+            index,
+            &mut out,
+            workers,
+            progress,
+        )?;
+        Ok(out)
+    }
+
+    fn tables(&self, index: Index, workers: &Workers, progress: &Progress) -> Result<Arc<PatternTables>> {
+        if let Some(tables) = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(&index) {
+            return Ok(tables.clone());
+        }
+        if self.histogram.get().is_none() {
+            let weights = self.weights.as_deref();
+            let largest = weights.map(|w| w.iter().copied().fold(0.0, f64::max));
+            let mut histogram = Histogram::empty(&self.patterns, largest)?;
+            histogram.add(&self.patterns, &self.background, weights, workers, progress)?;
+            let _ = self.histogram.set(histogram);
+        }
+        let source = Source::Background(self.histogram.get().expect("just set"));
+        let tables = Arc::new(PatternTables::new(&self.patterns, &self.compiled, &source, index, workers, progress)?);
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner).insert(index, tables.clone());
+        Ok(tables)
     }
 
     /// The Shapley values of every pair of a row and a background row: `(rows, background rows, players, outputs)`.
@@ -121,7 +197,7 @@ impl Explainer {
             return traversal::pairs(&self.compiled, &self.background, rows, walk, workers, progress);
         };
         background.expect_width("the background", self.n_features)?;
-        let background = CodedRows::new(&self.compiled.columns, background);
+        let background = CodedRows::new(&self.compiled.columns, background, workers);
         traversal::pairs(&self.compiled, &background, rows, walk, workers, progress)
     }
 }

@@ -4,7 +4,7 @@
 //! and 0 for every other. What an index gives to a player therefore depends on nothing but which of the two sets
 //! it is in and on $x = |S_X|$ and $xz = |S_{XZ}|$.
 
-use crate::weights::Weights;
+use crate::weights::{QuadratureNode, Weights, gauss_legendre};
 
 /// An index of cooperative games.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,6 +56,44 @@ impl Index {
     /// Numbers a row and output.
     pub(crate) fn cells(self, n_players: usize) -> Option<usize> {
         n_players.checked_pow(self.order())
+    }
+}
+
+/// What goes on the diagonal of an index of pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Diagonal {
+    /// The player's effect when it joins nobody.
+    MainEffect,
+    /// The player's Shapley value less its share in all pairs.
+    Remainder,
+}
+
+/// An index as integrals over $t$ of derivatives of the multilinear extension, the chance that each player has
+/// joined being $t$: all that the pattern engine knows about an index.
+#[derive(Debug, Clone)]
+pub(crate) enum Integral {
+    /// $\phi_i = \int \partial_i$.
+    Single(Vec<QuadratureNode>),
+    /// $\Phi_{ij} = \int g(t)\, \partial_{ij}$, with $g$ in the weights.
+    Pair { off: Vec<QuadratureNode>, diagonal: Diagonal, single: Vec<QuadratureNode> },
+}
+
+impl Index {
+    /// The rule that is exact for a leaf with `k` players on its path: its derivatives have degree `k - 1` at most.
+    pub(crate) fn integral(self, k: usize) -> Integral {
+        let exact = gauss_legendre(k.div_ceil(2));
+        let weighted =
+            |g: fn(f64) -> f64| exact.iter().map(|n| QuadratureNode { t: n.t, weight: n.weight * g(n.t) }).collect();
+        match self {
+            Self::Shapley => Integral::Single(exact),
+            Self::Banzhaf => Integral::Single(vec![QuadratureNode { t: 0.5, weight: 1.0 }]),
+            Self::Taylor => {
+                Integral::Pair { off: weighted(|t| 1.0 - t), diagonal: Diagonal::MainEffect, single: exact }
+            }
+            Self::Interaction => {
+                Integral::Pair { off: weighted(|_| 0.5), diagonal: Diagonal::Remainder, single: exact }
+            }
+        }
     }
 }
 

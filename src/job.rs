@@ -57,6 +57,11 @@ impl Workers {
         Self { pool }
     }
 
+    /// How many there are.
+    pub(crate) fn threads(&self) -> usize {
+        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
     /// `f(0), f(1), ...` in order, whoever computes them.
     pub(crate) fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         match &self.pool {

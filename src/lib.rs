@@ -6,7 +6,7 @@
 //! or averaged over the background. Names follow the paper: $S_X$, $S_Z$, $W$, $\mathcal{I}$, scenarios 1 to 3.
 //!
 //! ```
-//! use arborshap::{Explainer, Forest, Index, Node, Output, Players, Progress, Rows, Split, Tree, Workers};
+//! use arborshap::{Engine, Explainer, Forest, Index, Node, Output, Players, Progress, Rows, Split, Tree, Workers};
 //!
 //! // The paper's first example: h(x) = 1 if x0 > 0 and x1 > 0, else 0.
 //! let nodes = vec![
@@ -23,7 +23,7 @@
 //! let background = Rows::new(&z[..], 1, 2)?;
 //! let workers = Workers::new(1);
 //! let explainer = Explainer::new(&forest, &Players::single(2), &background, None, &workers)?;
-//! let phi = explainer.explain(&Rows::new(&x[..], 1, 2)?, Index::Shapley, &workers, &Progress::default())?;
+//! let phi = explainer.explain(&Rows::new(&x[..], 1, 2)?, Index::Shapley, Engine::Auto, &workers, &Progress::default())?;
 //! assert_eq!(phi, [0.5, 0.5]);
 //! # Ok::<(), arborshap::Error>(())
 //! ```
@@ -36,13 +36,14 @@ mod index;
 mod job;
 mod players;
 mod rows;
+mod simd;
 mod weights;
 
 #[cfg(feature = "python")]
 mod python;
 
 pub use error::{Error, Result};
-pub use explainer::Explainer;
+pub use explainer::{Engine, Explainer};
 pub use forest::{Forest, Node, Output, Split, Tree};
 pub use index::Index;
 pub use job::{Progress, Workers};

@@ -46,6 +46,45 @@ impl Weights {
     }
 }
 
+/// A node of a quadrature rule on $[0, 1]$.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct QuadratureNode {
+    /// Where the integrand is evaluated.
+    pub(crate) t: f64,
+    /// Its weight.
+    pub(crate) weight: f64,
+}
+
+/// The Gauss-Legendre rule with `n` nodes on $[0, 1]$, exact for polynomials of degree up to $2n - 1$.
+#[must_use]
+pub(crate) fn gauss_legendre(n: usize) -> Vec<QuadratureNode> {
+    // The roots of the Legendre polynomial of degree n by Newton's method, from their well-known approximation.
+    let node = |i: usize| {
+        let mut root = (std::f64::consts::PI * (i as f64 + 0.75) / (n as f64 + 0.5)).cos();
+        loop {
+            let (value, slope) = legendre(n, root);
+            let step = value / slope;
+            root -= step;
+            if step.abs() < 1e-16 {
+                let slope = legendre(n, root).1;
+                // Halved, because the rule for [-1, 1] is brought to [0, 1].
+                return QuadratureNode { t: 0.5 - 0.5 * root, weight: 1.0 / ((1.0 - root * root) * slope * slope) };
+            }
+        }
+    };
+    (0..n).map(node).collect()
+}
+
+/// The Legendre polynomial of degree `n` and its derivative at `x`, by the three-term recurrence.
+fn legendre(n: usize, x: f64) -> (f64, f64) {
+    let (mut before, mut p) = (1.0, x);
+    for k in 2..=n {
+        let k = k as f64;
+        (before, p) = (p, ((2.0 * k - 1.0) * x * p - (k - 1.0) * before) / k);
+    }
+    (p, n as f64 * (x * p - before) / (x * x - 1.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +113,18 @@ mod tests {
                 log_binomial += ((d - 1 - k) as f64 / (k + 1) as f64).ln();
             }
             assert!((total - 1.0).abs() < 1e-9, "d = {d}: {total}");
+        }
+    }
+
+    #[test]
+    fn gauss_legendre_is_exact_for_its_degree() {
+        for n in 1..=40 {
+            let rule = gauss_legendre(n);
+            for degree in 0..2 * n {
+                let integral: f64 = rule.iter().map(|node| node.weight * node.t.powi(degree as i32)).sum();
+                let exact = 1.0 / (degree + 1) as f64;
+                assert!((integral / exact - 1.0).abs() < 1e-12, "{n} nodes, t^{degree}: {integral}");
+            }
         }
     }
 

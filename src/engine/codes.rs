@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test};
+use crate::job::Workers;
 use crate::rows::{Cells, Rows};
 
 /// An unsigned integer wide enough for the codes of a forest.
@@ -129,8 +130,10 @@ impl Columns {
     }
 }
 
-/// How many rows a block of [`CodedRows`] holds: one bit each of a machine word.
-pub(crate) const BLOCK: usize = 64;
+/// How many rows a block of [`CodedRows`] holds.
+pub(crate) const BLOCK: usize = 128;
+/// How many rows a set of rows holds: one bit each of a machine word.
+pub(crate) const SET: usize = 64;
 
 /// Rows as codes, in blocks of [`BLOCK`] rows, each block column after column.
 #[derive(Debug)]
@@ -140,16 +143,29 @@ pub(crate) struct CodedRows {
     n_columns: usize,
 }
 
+/// The codes of a block of rows or more, in the width the forest needs.
 #[derive(Debug)]
-enum Codes {
+pub(crate) enum Codes {
     U16(Vec<u16>),
     U32(Vec<u32>),
 }
 
 impl CodedRows {
-    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>) -> Self {
-        let codes =
-            if columns.fit_u16() { Codes::U16(blocks(columns, rows)) } else { Codes::U32(blocks(columns, rows)) };
+    /// Bytes that many rows take.
+    pub(crate) fn bytes(columns: &Columns, n_rows: usize) -> usize {
+        n_rows.next_multiple_of(BLOCK).saturating_mul(columns.len()).saturating_mul(if columns.fit_u16() {
+            2
+        } else {
+            4
+        })
+    }
+
+    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Self {
+        let codes = if columns.fit_u16() {
+            Codes::U16(blocks(columns, rows, workers))
+        } else {
+            Codes::U32(blocks(columns, rows, workers))
+        };
         Self { codes, len: rows.len(), n_columns: columns.len() }
     }
 
@@ -157,42 +173,50 @@ impl CodedRows {
         self.len
     }
 
-    pub(crate) fn n_blocks(&self) -> usize {
-        self.len.div_ceil(BLOCK)
+    pub(crate) fn codes(&self) -> &Codes {
+        &self.codes
     }
 
-    /// The rows of a block, as a set: bit r stands for row `block * BLOCK + r`.
-    pub(crate) fn members(&self, block: usize) -> u64 {
-        u64::MAX >> (BLOCK - (self.len - block * BLOCK).min(BLOCK))
+    /// How many sets of [`SET`] rows there are.
+    pub(crate) fn n_sets(&self) -> usize {
+        self.len.div_ceil(SET)
     }
 
-    /// For every test, which rows of a block pass it (and so go left).
-    pub(crate) fn passing(&self, block: usize, tests: impl Iterator<Item = CodeTest>, out: &mut Vec<u64>) {
+    /// The rows of a set: bit r stands for row `set * SET + r`.
+    pub(crate) fn members(&self, set: usize) -> u64 {
+        u64::MAX >> (SET - (self.len - set * SET).min(SET))
+    }
+
+    /// For every test, which rows of a set pass it (and so go left).
+    pub(crate) fn passing(&self, set: usize, tests: impl Iterator<Item = CodeTest>, out: &mut Vec<u64>) {
         let size = BLOCK * self.n_columns;
+        let (block, first) = (set * SET / BLOCK, set * SET % BLOCK);
         out.clear();
         match &self.codes {
-            Codes::U16(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size]))),
-            Codes::U32(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size]))),
+            Codes::U16(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size], first))),
+            Codes::U32(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size], first))),
         }
     }
 }
 
-fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>) -> Vec<C> {
+fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Vec<C> {
     let size = BLOCK * columns.len();
     let mut codes = vec![C::default(); rows.len().div_ceil(BLOCK) * size];
-    if size > 0 {
-        for (block, codes) in codes.chunks_exact_mut(size).enumerate() {
-            let start = block * BLOCK;
+    // Sixteen blocks are enough for a thread to start on; encoding cannot fail.
+    let _ = workers.fill(&mut codes, 16 * size, |chunk, codes| {
+        for (block, codes) in codes.chunks_exact_mut(size.max(1)).enumerate() {
+            let start = (16 * chunk + block) * BLOCK;
             columns.encode(&rows.slice(start, rows.len().min(start + BLOCK)), BLOCK, codes);
         }
-    }
+        Ok(())
+    });
     codes
 }
 
-fn passing<C: Code>(test: CodeTest, block: &[C]) -> u64 {
+fn passing<C: Code>(test: CodeTest, block: &[C], first: usize) -> u64 {
     let (lo, span) = (C::from_u32(test.lo), C::from_u32(test.span));
-    let column = &block[test.column as usize * BLOCK..][..BLOCK];
-    let mut bytes = [0_u8; BLOCK];
+    let column = &block[test.column as usize * BLOCK + first..][..SET];
+    let mut bytes = [0_u8; SET];
     for (byte, code) in bytes.iter_mut().zip(column) {
         *byte = u8::from(code.within(lo, span));
     }

@@ -2,4 +2,5 @@
 
 pub(crate) mod codes;
 pub(crate) mod compiled;
+pub(crate) mod pattern;
 pub(crate) mod traversal;

@@ -54,6 +54,9 @@ pub struct FlatForest<'a> {
 impl FlatForest<'_> {
     /// The validated forest.
     pub fn build(&self) -> Result<Forest> {
+        if self.base.is_empty() {
+            return Err(Error::Forest("a forest needs at least one output (one base value each)".into()));
+        }
         let n_nodes = self.left.len();
         let vector_leaves = !self.tree_output.is_empty() && self.tree_output.iter().all(|&o| o == -1);
         let width = if vector_leaves { self.base.len() } else { 1 };

@@ -7,7 +7,7 @@ use super::arrays::{Matrix, array, positive};
 use super::forest::PyForest;
 use super::{errors, run};
 use crate::error::Error;
-use crate::explainer::Explainer;
+use crate::explainer::{Engine, Explainer};
 use crate::index::Index;
 use crate::job::Workers;
 use crate::players::Players;
@@ -71,14 +71,17 @@ impl PyExplainer {
             "interaction" => Index::Interaction,
             other => return Err(input(format!("unknown index {other:?}"))),
         };
-        if !matches!(engine, "auto" | "traversal") {
-            return Err(input(format!("unknown engine {engine:?}; there are \"auto\" and \"traversal\"")));
-        }
+        let engine = match engine {
+            "auto" => Engine::Auto,
+            "traversal" => Engine::Traversal,
+            "pattern" => Engine::Pattern,
+            other => return Err(input(format!("unknown engine {other:?}; there are auto, traversal and pattern"))),
+        };
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let explainer = &self.explainer;
         let values = run::run(py, true, progress.as_ref(), |progress| {
-            explainer.explain(&rows, index, &Workers::new(threads), progress)
+            explainer.explain(&rows, index, engine, &Workers::new(threads), progress)
         })?;
         let (n, p, k) = (rows.len(), explainer.n_players(), explainer.n_outputs());
         let shape: &[usize] = if index.order() == 1 { &[n, p, k] } else { &[n, p, p, k] };

@@ -1,14 +1,14 @@
 //! Which rows meet which trees and background rows.
 //!
 //! Every sum is taken in an order fixed by the forest and the background alone: within a *part* (a run of trees and
-//! a run of background blocks) one after another, then part by part. Threads share out rows and parts but never
+//! a run of background sets) one after another, then part by part. Threads share out rows and parts but never
 //! change the grouping, so results are bitwise the same for any number of threads and any batch of rows.
 
 use super::rules;
 use super::sets::{PlayerSet, WideSet};
 use super::shared::{Pending, shared_walk};
 use super::walk;
-use crate::engine::codes::{BLOCK, CodedRows};
+use crate::engine::codes::{CodedRows, SET};
 use crate::engine::compiled::{Compiled, CompiledTree};
 use crate::error::{Result, zeros};
 use crate::forest::Output;
@@ -17,73 +17,80 @@ use crate::job::{Progress, Workers};
 use crate::rows::Rows;
 use crate::weights::Weights;
 
-/// Trees and background blocks are cut into at most this many runs each.
+/// Trees and background sets are cut into at most this many runs each.
 const RUNS: usize = 8;
-/// A run of the background has at least this many blocks: shorter ones are not worth a part of their own.
-const RUN_BLOCKS: usize = 64;
+/// A run of the background has at least this many sets: shorter ones are not worth a part of their own.
+const RUN_SETS: usize = 64;
 /// Doubles a task may hold for its partial sums.
 const TASK_CELLS: usize = 1 << 19;
 
-/// A run of trees against a run of background blocks.
+/// A run of trees against a run of background sets.
 struct Part {
     trees: std::ops::Range<usize>,
-    blocks: std::ops::Range<usize>,
+    sets: std::ops::Range<usize>,
 }
 
-fn parts(n_trees: usize, n_blocks: usize) -> Vec<Part> {
+fn parts(n_trees: usize, n_sets: usize) -> Vec<Part> {
     let runs = |n: usize, least: usize| {
         let size = n.div_ceil(RUNS).max(least);
         (0..n.div_ceil(size)).map(move |i| i * size..n.min((i + 1) * size))
     };
     runs(n_trees, 1)
-        .flat_map(|trees| runs(n_blocks, RUN_BLOCKS).map(move |blocks| Part { trees: trees.clone(), blocks }))
+        .flat_map(|trees| runs(n_sets, RUN_SETS).map(move |sets| Part { trees: trees.clone(), sets }))
         .collect()
 }
 
-/// The weighted mean over the background of an index: `(rows, players[, players], outputs)`.
+/// Adds the weighted mean over the background of an index, summed over some of the trees, to `out`:
+/// `(rows, players[, players], outputs)`.
+#[expect(clippy::too_many_arguments, reason = "the forest, its background, the rows, and where and how to put what")]
 pub(crate) fn average(
     compiled: &Compiled,
+    trees: &[usize],
     background: &CodedRows,
     weights: Option<&[f64]>,
     rows: &Rows<'_>,
     index: Index,
+    out: &mut [f64],
     workers: &Workers,
     progress: &Progress,
-) -> Result<Vec<f64>> {
-    let per_output = index.cells(compiled.n_players).unwrap_or(usize::MAX);
-    let mut out = zeros("the result", &[rows.len(), per_output, compiled.n_outputs])?;
-    if out.is_empty() {
-        return Ok(out);
+) -> Result<()> {
+    if out.is_empty() || trees.is_empty() {
+        return Ok(());
     }
-    let cells = per_output * compiled.n_outputs;
-    let walker = Walker { compiled, background, weights, w: &Weights::up_to(compiled.max_path()), index };
+    let cells = out.len() / rows.len();
+    let walker = Walker { compiled, trees, background, weights, w: &Weights::up_to(compiled.max_path()), index };
     let total = weights.map_or(background.len() as f64, |w| w.iter().sum());
-    let parts = parts(compiled.trees.len(), background.n_blocks());
-    let per_task = (TASK_CELLS / cells).clamp(1, BLOCK);
+    let parts = parts(trees.len(), background.n_sets());
+    let per_task = (TASK_CELLS / cells).clamp(1, SET);
     let n_tasks = rows.len().div_ceil(per_task);
     progress.expect(n_tasks * parts.len());
 
     let many_tasks = n_tasks >= 2 * RUNS;
     let inner = Workers::new(1);
     let (across_tasks, across_parts) = if many_tasks { (workers, &inner) } else { (&inner, workers) };
-    across_tasks.fill(&mut out, per_task * cells, |task, out| {
-        let x = CodedRows::new(&compiled.columns, &rows.slice(task * per_task, task * per_task + out.len() / cells));
+    across_tasks.fill(out, per_task * cells, |task, out| {
+        let x = CodedRows::new(
+            &compiled.columns,
+            &rows.slice(task * per_task, task * per_task + out.len() / cells),
+            &inner,
+        );
+        let mut mean = zeros("a partial sum", &[out.len()])?;
         // One run of parts at a time bounds the partial sums held at once.
         for some in parts.chunks(if many_tasks { 1 } else { RUNS }) {
             let sums = across_parts.map(some.len(), |i| walker.part(&some[i], &x, cells, progress));
             for sum in sums {
-                out.iter_mut().zip(sum?).for_each(|(total, part)| *total += part);
+                mean.iter_mut().zip(sum?).for_each(|(mean, part)| *mean += part);
             }
         }
-        out.iter_mut().for_each(|cell| *cell /= total);
+        out.iter_mut().zip(mean).for_each(|(cell, mean)| *cell += mean / total);
         Ok(())
-    })?;
-    Ok(out)
+    })
 }
 
 /// What every walk of a call shares.
 struct Walker<'a> {
     compiled: &'a Compiled,
+    trees: &'a [usize],
     background: &'a CodedRows,
     weights: Option<&'a [f64]>,
     w: &'a Weights,
@@ -94,16 +101,16 @@ impl Walker<'_> {
     fn part(&self, part: &Part, x: &CodedRows, cells: usize, progress: &Progress) -> Result<Vec<f64>> {
         let mut sums = zeros("a partial sum", &[x.len(), cells])?;
         let (mut x_left, mut z_left) = (Vec::new(), Vec::new());
-        for tree in &self.compiled.trees[part.trees.clone()] {
+        for tree in self.trees[part.trees.clone()].iter().map(|&t| &self.compiled.trees[t]) {
             let tests = || tree.splits.iter().map(|s| s.test);
             x.passing(0, tests(), &mut x_left);
-            for block in part.blocks.clone() {
-                self.background.passing(block, tests(), &mut z_left);
+            for set in part.sets.clone() {
+                self.background.passing(set, tests(), &mut z_left);
                 let rows = sums.chunks_exact_mut(cells).enumerate();
                 if tree.players.len() <= 64 {
-                    self.block::<u64>(tree, rows, &x_left, block, &z_left);
+                    self.set::<u64>(tree, rows, &x_left, set, &z_left);
                 } else {
-                    self.block::<WideSet>(tree, rows, &x_left, block, &z_left);
+                    self.set::<WideSet>(tree, rows, &x_left, set, &z_left);
                 }
             }
             if progress.is_cancelled() {
@@ -114,37 +121,37 @@ impl Walker<'_> {
         Ok(sums)
     }
 
-    /// All rows of a task against one tree and one background block.
-    fn block<'b, S: PlayerSet>(
+    /// All rows of a task against one tree and one background set.
+    fn set<'b, S: PlayerSet>(
         &self,
         tree: &CompiledTree,
         rows: impl Iterator<Item = (usize, &'b mut [f64])>,
         x_left: &[u64],
-        block: usize,
+        set: usize,
         z_left: &[u64],
     ) {
         let mut pending = Pending::<S>::default();
         let (p, k) = (self.compiled.n_players, self.compiled.n_outputs);
         let place = |i: usize| tree.players[i] as usize;
-        let members = self.background.members(block);
+        let members = self.background.members(set);
         for (r, sums) in rows {
             let x_left = |n: usize| x_left[n] >> r & 1 == 1;
             shared_walk(tree, x_left, z_left, members, &mut pending, |leaf, zs, s_x: &S, s_z: &S| {
-                let (leaf, weight) = (Leaf::of(tree, leaf), self.weight(block, zs));
+                let (leaf, weight) = (Leaf::of(tree, leaf), self.weight(set, zs));
                 let two = |i: usize, j: usize| place(i) * p + place(j);
                 rules::leaf(self.index, self.w, s_x, s_z, place, two, |cell, c| leaf.add(weight * c, sums, cell, k));
             });
         }
     }
 
-    /// The weight of a set of rows of a background block.
+    /// The weight of a set of rows of a background set.
     #[inline]
-    fn weight(&self, block: usize, rows: u64) -> f64 {
+    fn weight(&self, set: usize, rows: u64) -> f64 {
         match self.weights {
             None => f64::from(rows.count_ones()),
             Some(weights) => {
                 let mut sum = 0.0;
-                rows.for_each(|r| sum += weights[block * BLOCK + r]);
+                rows.for_each(|r| sum += weights[set * SET + r]);
                 sum
             }
         }
@@ -181,16 +188,16 @@ impl<'a> Leaf<'a> {
     }
 }
 
-/// How the pairs of a row and the background rows of a block are walked.
+/// How the pairs of a row and the background rows of a set are walked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Walk {
     /// One pair at a time, as the paper writes it: the reference the other is tested against.
     Single,
-    /// All rows of a background block at once.
+    /// All rows of a background set at once.
     Shared,
 }
 
-/// Rows a task of [`pairs`] takes: enough to make up for looking where each background block goes.
+/// Rows a task of [`pairs`] takes: enough to make up for looking where each background set goes.
 const PAIR_ROWS: usize = 8;
 
 /// The Shapley values $\phi(x, z)$ of every pair: `(rows, background rows, players, outputs)`.
@@ -212,15 +219,15 @@ pub(crate) fn pairs(
     progress.expect(n.div_ceil(PAIR_ROWS));
     workers.fill(&mut out, PAIR_ROWS * m * cells, |task, out| {
         let first = task * PAIR_ROWS;
-        let x = CodedRows::new(&compiled.columns, &rows.slice(first, n.min(first + PAIR_ROWS)));
+        let x = CodedRows::new(&compiled.columns, &rows.slice(first, n.min(first + PAIR_ROWS)), &Workers::new(1));
         let (mut x_left, mut z_left) = (Vec::new(), Vec::new());
         for tree in &compiled.trees {
             let tests = || tree.splits.iter().map(|s| s.test);
             x.passing(0, tests(), &mut x_left);
-            for block in 0..background.n_blocks() {
-                background.passing(block, tests(), &mut z_left);
-                let members = background.members(block);
-                let pairs = PairBlock {
+            for set in 0..background.n_sets() {
+                background.passing(set, tests(), &mut z_left);
+                let members = background.members(set);
+                let pairs = PairSet {
                     tree,
                     w: &w,
                     x_left: &x_left,
@@ -230,7 +237,7 @@ pub(crate) fn pairs(
                     n_outputs: compiled.n_outputs,
                 };
                 for (r, out) in out.chunks_exact_mut(m * cells).enumerate() {
-                    let out = &mut out[block * BLOCK * cells..m.min((block + 1) * BLOCK) * cells];
+                    let out = &mut out[set * SET * cells..m.min((set + 1) * SET) * cells];
                     match (walk, tree.players.len() <= 64) {
                         (Walk::Shared, true) => pairs.shared::<u64>(r, out),
                         (Walk::Shared, false) => pairs.shared::<WideSet>(r, out),
@@ -248,8 +255,8 @@ pub(crate) fn pairs(
     Ok(out)
 }
 
-/// A block of background rows at one tree.
-struct PairBlock<'a> {
+/// A set of background rows at one tree.
+struct PairSet<'a> {
     tree: &'a CompiledTree,
     w: &'a Weights,
     x_left: &'a [u64],
@@ -259,7 +266,7 @@ struct PairBlock<'a> {
     n_outputs: usize,
 }
 
-impl PairBlock<'_> {
+impl PairSet<'_> {
     fn shared<S: PlayerSet>(&self, r: usize, out: &mut [f64]) {
         let x_left = |n: usize| self.x_left[n] >> r & 1 == 1;
         let mut pending = Pending::<S>::default();

@@ -1,0 +1,218 @@
+//! Rows through the tables.
+//!
+//! Every row's sums are taken tree after tree and unit after unit, whatever block, chunk, batch of tables or thread it
+//! falls into, so results are bitwise the same for any number of threads and any batch of rows.
+
+use std::ops::Range;
+
+use super::indices::{Slots, indices};
+use super::tables::{Piece, build, unit_size};
+use super::{Cells, PatternForest, Source};
+use crate::engine::codes::Code;
+use crate::engine::compiled::Compiled;
+use crate::error::Result;
+use crate::index::Index;
+use crate::job::{Progress, Workers};
+use crate::rows::Rows;
+use crate::simd::{Kernel, add_looked_up, widest};
+
+/// Numbers of a piece of tables, about: small enough to share out between threads.
+const PIECE: usize = 1 << 18;
+/// Bytes of sums a thread works on at a time.
+const CHUNK_BYTES: usize = 1 << 18;
+
+/// The tables of one index, kept to explain rows again and again.
+#[derive(Debug)]
+pub(crate) struct PatternTables {
+    pieces: Vec<Piece>,
+}
+
+impl PatternTables {
+    /// Bytes the tables of an index take.
+    pub(crate) fn bytes(forest: &PatternForest, compiled: &Compiled, index: Index) -> usize {
+        cut(forest, compiled, index).map(|(_, _, size)| size * 8).sum()
+    }
+
+    /// Builds all tables of an index.
+    pub(crate) fn new(
+        forest: &PatternForest,
+        compiled: &Compiled,
+        source: &Source<'_>,
+        index: Index,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self> {
+        let cuts: Vec<_> = cut(forest, compiled, index).collect();
+        Ok(Self { pieces: build_all(forest, compiled, source, index, &cuts, workers, progress)? })
+    }
+}
+
+/// The units of all trees in pieces: the tree, its units, the numbers in their tables.
+fn cut<'a>(
+    forest: &'a PatternForest,
+    compiled: &'a Compiled,
+    index: Index,
+) -> impl Iterator<Item = (usize, Range<usize>, usize)> + 'a {
+    let trees = forest.trees.iter().enumerate().filter_map(|(t, tree)| Some((t, tree.as_ref()?)));
+    trees.flat_map(move |(t, tree)| {
+        let width = compiled.trees[t].width;
+        let mut pieces = Vec::new();
+        let (mut start, mut size) = (0, 0);
+        for unit in 0..tree.units.units.len() {
+            size += unit_size(tree, unit, index, width);
+            if size >= PIECE || unit + 1 == tree.units.units.len() {
+                pieces.push((t, start..unit + 1, size));
+                (start, size) = (unit + 1, 0);
+            }
+        }
+        pieces
+    })
+}
+
+fn build_all(
+    forest: &PatternForest,
+    compiled: &Compiled,
+    source: &Source<'_>,
+    index: Index,
+    cuts: &[(usize, Range<usize>, usize)],
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<Vec<Piece>> {
+    let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
+    progress.expect(cuts.len());
+    let pieces = workers.map(cuts.len(), |i| {
+        let (tree, units, _) = cuts[i].clone();
+        progress.step()?;
+        build(forest, &compiled.trees, source, index, cells, tree, units)
+    });
+    pieces.into_iter().collect()
+}
+
+/// Adds the index of every row over the trees that have units to `out`: `(rows, players[, players], outputs)`.
+pub(crate) fn explain(
+    forest: &PatternForest,
+    compiled: &Compiled,
+    tables: &PatternTables,
+    rows: &Rows<'_>,
+    index: Index,
+    out: &mut [f64],
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<()> {
+    let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
+    let call = Call { forest, compiled, pieces: &tables.pieces, rows, cells, progress };
+    let narrow = compiled.columns.fit_u16();
+    match (rows.len(), cells.count(), narrow) {
+        (1, _, true) => call.all::<u16, 1>(out, workers),
+        (1, _, false) => call.all::<u32, 1>(out, workers),
+        (2..=16, _, true) | (_, 1024.., true) => call.all::<u16, 16>(out, workers),
+        (2..=16, _, false) | (_, 1024.., false) => call.all::<u32, 16>(out, workers),
+        (_, _, true) => call.all::<u16, 128>(out, workers),
+        (_, _, false) => call.all::<u32, 128>(out, workers),
+    }
+}
+
+/// What every thread of a call shares.
+struct Call<'a> {
+    forest: &'a PatternForest,
+    compiled: &'a Compiled,
+    pieces: &'a [Piece],
+    rows: &'a Rows<'a>,
+    cells: Cells,
+    progress: &'a Progress,
+}
+
+impl Call<'_> {
+    fn all<C: Code, const R: usize>(&self, out: &mut [f64], workers: &Workers) -> Result<()> {
+        let n = self.rows.len();
+        let row_cells = out.len() / n.max(1);
+        if row_cells == 0 {
+            return Ok(());
+        }
+        let blocks = (CHUNK_BYTES / (self.cells.count() * R * 8)).clamp(1, 16);
+        let chunk = (blocks * R).min(n.div_ceil(workers.threads()).next_multiple_of(R));
+        self.progress.expect(n.div_ceil(chunk));
+        workers.fill(out, chunk * row_cells, |i, out| {
+            let start = i * chunk;
+            self.chunk::<C, R>(&self.rows.slice(start, n.min(start + chunk)), out);
+            self.progress.step()
+        })
+    }
+
+    fn chunk<C: Code, const R: usize>(&self, rows: &Rows<'_>, out: &mut [f64]) {
+        let columns = &self.compiled.columns;
+        let block_codes = columns.len() * R;
+        let n_blocks = rows.len().div_ceil(R);
+        let mut codes = vec![C::default(); n_blocks * block_codes];
+        for block in 0..n_blocks {
+            let some = rows.slice(block * R, rows.len().min((block + 1) * R));
+            columns.encode(&some, R, &mut codes[block * block_codes..][..block_codes]);
+        }
+        let mut sums = vec![[0.0; R]; n_blocks * self.cells.count()];
+        self.exchange(rows.len(), &mut sums, out, |sum, cell| *sum = *cell);
+        widest(Chunk { call: self, codes: &codes, block_codes, sums: &mut sums });
+        self.exchange(rows.len(), &mut sums, out, |sum, cell| *cell = *sum);
+    }
+
+    /// Between the block's sums (cell by cell) and the result (row by row, pairs both ways round).
+    fn exchange<const R: usize>(
+        &self,
+        n: usize,
+        sums: &mut [[f64; R]],
+        out: &mut [f64],
+        mut swap: impl FnMut(&mut f64, &mut f64),
+    ) {
+        let Cells { order, n_players: p, n_outputs: k } = self.cells;
+        for (row, out) in out.chunks_exact_mut(out.len() / n).enumerate() {
+            let sums = &mut sums[row / R * self.cells.count()..][..self.cells.count()];
+            let r = row % R;
+            if order == 1 {
+                sums.iter_mut().zip(out).for_each(|(sum, cell)| swap(&mut sum[r], cell));
+                continue;
+            }
+            for (i, j) in (0..p).flat_map(|i| (0..p).map(move |j| (i, j))) {
+                for output in 0..k {
+                    swap(&mut sums[self.cells.number(i, j, output)][r], &mut out[(i * p + j) * k + output]);
+                }
+            }
+        }
+    }
+}
+
+/// A few blocks of rows through all pieces.
+struct Chunk<'a, C, const R: usize> {
+    call: &'a Call<'a>,
+    codes: &'a [C],
+    block_codes: usize,
+    sums: &'a mut [[f64; R]],
+}
+
+impl<C: Code, const R: usize> Kernel for Chunk<'_, C, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let n_cells = self.call.cells.count();
+        let mut slots = Slots::<R>::new();
+        for piece in self.call.pieces {
+            let tree = self.call.forest.trees[piece.tree].as_ref().expect("only trees with units have tables");
+            for (block, sums) in self.sums.chunks_exact_mut(n_cells).enumerate() {
+                let codes = &self.codes[block * self.block_codes..][..self.block_codes];
+                indices(&tree.units, piece.units.clone(), codes, &mut slots, |unit, indices| {
+                    let table = &piece.tables[unit - piece.units.start];
+                    let numbers = &piece.numbers[table.start..][..table.len];
+                    let width = table.cells.len() as u32;
+                    let mut offsets = [0_u32; R];
+                    let mut largest = 0;
+                    for (offset, &index) in offsets.iter_mut().zip(indices) {
+                        *offset = u32::from(index) * width;
+                        largest = largest.max(*offset);
+                    }
+                    for (column, &cell) in table.cells.iter().enumerate() {
+                        add_looked_up(&mut sums[cell as usize], numbers, &offsets, column, largest);
+                    }
+                });
+            }
+        }
+    }
+}

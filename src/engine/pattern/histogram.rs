@@ -1,0 +1,197 @@
+//! How many background rows have each index of each unit: all that the pattern engine keeps of a background.
+//!
+//! Counts are integers and weights fixed-point integers, so sums are exact: any partition of the rows, in any order,
+//! gives bitwise the same histogram.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use super::PatternForest;
+use super::indices::{Slots, indices};
+use crate::engine::codes::{BLOCK, Code, CodedRows, Codes};
+use crate::error::{Error, Result};
+use crate::job::{Progress, Workers};
+use crate::simd::{Kernel, widest};
+
+/// Blocks looked up before the next tree has its turn: enough to keep a tree's counts in cache.
+const BLOCKS: usize = 16;
+/// A task takes at least this many blocks.
+const TASK_BLOCKS: usize = 8 * BLOCKS;
+
+/// Fractional bits of a weight, relative to the largest.
+const FRACTION: i32 = 87;
+
+/// The histograms of all units of a forest.
+#[derive(Debug, Clone)]
+pub(crate) struct Histogram {
+    sums: Sums,
+    /// What one unit of `sums` is worth.
+    unit: f64,
+    /// The weight of all rows, in such units.
+    total: u128,
+}
+
+#[derive(Debug, Clone)]
+enum Sums {
+    Counts(Vec<u64>),
+    Weights(Vec<u128>),
+}
+
+impl Histogram {
+    /// Of no rows yet; `largest_weight` is that of any row to come, `None` where rows carry no weights.
+    pub(crate) fn empty(forest: &PatternForest, largest_weight: Option<f64>) -> Result<Self> {
+        let (sums, unit) = match largest_weight {
+            None => (Sums::Counts(filled(forest.n_entries)?), 1.0),
+            // A power of two brings the largest weight just below 2^FRACTION: nothing above 2^-34 of it is rounded.
+            Some(largest) => {
+                let unit = 2.0_f64.powi(largest.log2().floor() as i32 + 1 - FRACTION);
+                (Sums::Weights(filled(forest.n_entries)?), unit)
+            }
+        };
+        Ok(Self { sums, unit, total: 0 })
+    }
+
+    /// The weight of an entry as a share of the whole background.
+    #[inline]
+    pub(super) fn share(&self, at: usize) -> f64 {
+        let total = self.total as f64;
+        match &self.sums {
+            Sums::Counts(counts) => counts[at] as f64 / total,
+            Sums::Weights(weights) => weights[at] as f64 / total,
+        }
+    }
+
+    /// Adds rows, with their weights.
+    pub(crate) fn add(
+        &mut self,
+        forest: &PatternForest,
+        rows: &CodedRows,
+        weights: Option<&[f64]>,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<()> {
+        let unit = self.unit;
+        let fixed = |row: usize| weights.map_or(1, |w| (w[row] / unit) as u128);
+        self.total += if weights.is_some() { (0..rows.len()).map(fixed).sum() } else { rows.len() as u128 };
+        let tally = Tally { forest, rows, workers, progress };
+        match &mut self.sums {
+            Sums::Counts(sums) => tally.all(sums, |_| 1_u32, |sum, count| *sum += u64::from(count)),
+            Sums::Weights(sums) => tally.all(sums, fixed, |sum, weight| *sum += weight),
+        }
+    }
+}
+
+/// What every thread of a count shares.
+struct Tally<'a> {
+    forest: &'a PatternForest,
+    rows: &'a CodedRows,
+    workers: &'a Workers,
+    progress: &'a Progress,
+}
+
+/// A sum that starts at zero.
+trait Sum: Copy + Default + Send + Sync {
+    fn add(&mut self, other: Self);
+}
+
+impl Sum for u32 {
+    #[inline(always)]
+    fn add(&mut self, other: Self) {
+        *self += other;
+    }
+}
+
+impl Sum for u128 {
+    #[inline(always)]
+    fn add(&mut self, other: Self) {
+        *self += other;
+    }
+}
+
+impl Tally<'_> {
+    fn all<T: Sum, G: Send>(
+        &self,
+        into: &mut [G],
+        weight: impl Fn(usize) -> T + Sync + Send,
+        merge: impl Fn(&mut G, T) + Sync + Send,
+    ) -> Result<()> {
+        let n = self.rows.len().div_ceil(BLOCK);
+        // A task's own sums are 32 bits wide, so it must stay below 2^32 rows.
+        let per_task = n.div_ceil(self.workers.threads()).clamp(TASK_BLOCKS, 1 << 24);
+        let tasks = n.div_ceil(per_task);
+        self.progress.expect(tasks);
+        let into = Mutex::new(into);
+        let results = self.workers.map(tasks, |task| -> Result<()> {
+            let blocks = task * per_task..n.min((task + 1) * per_task);
+            let sums = match self.rows.codes() {
+                Codes::U16(codes) => self.some(codes, blocks, &weight),
+                Codes::U32(codes) => self.some(codes, blocks, &weight),
+            }?;
+            let mut into = into.lock().map_err(|_| Error::Cancelled)?;
+            into.iter_mut().zip(sums).for_each(|(into, sum)| merge(into, sum));
+            self.progress.step()
+        });
+        results.into_iter().collect()
+    }
+
+    fn some<C: Code, T: Sum>(&self, codes: &[C], blocks: Range<usize>, weight: impl Fn(usize) -> T) -> Result<Vec<T>> {
+        let mut sums = filled::<T>(self.forest.n_entries)?;
+        let block_codes = codes.len() / self.rows.len().div_ceil(BLOCK);
+        let mut slots = Slots::new();
+        for first in blocks.clone().step_by(BLOCKS) {
+            let last = blocks.end.min(first + BLOCKS);
+            let weights: Vec<T> = (first * BLOCK..self.rows.len().min(last * BLOCK)).map(&weight).collect();
+            let codes = &codes[first * block_codes..last * block_codes];
+            widest(Chunk {
+                forest: self.forest,
+                codes,
+                block_codes,
+                weights: &weights,
+                slots: &mut slots,
+                sums: &mut sums,
+            });
+            if self.progress.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(sums)
+    }
+}
+
+/// A few blocks of rows against all trees.
+struct Chunk<'a, C, T> {
+    forest: &'a PatternForest,
+    codes: &'a [C],
+    block_codes: usize,
+    weights: &'a [T],
+    slots: &'a mut Slots<BLOCK>,
+    sums: &'a mut [T],
+}
+
+impl<C: Code, T: Sum> Kernel for Chunk<'_, C, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for tree in self.forest.trees.iter().flatten() {
+            for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
+                let codes = &self.codes[block * self.block_codes..][..self.block_codes];
+                indices(&tree.units, 0..tree.units.units.len(), codes, self.slots, |unit, indices| {
+                    let size = 1_usize << tree.units.units[unit].bits;
+                    let sums = &mut self.sums[tree.entries[unit]..][..size];
+                    for (&index, &weight) in indices.iter().zip(weights) {
+                        sums[usize::from(index) & (size - 1)].add(weight);
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn filled<T: Copy + Default>(len: usize) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    let bytes = len as u128 * size_of::<T>() as u128;
+    out.try_reserve_exact(len).map_err(|_| Error::Memory { what: "the background's histograms".into(), bytes })?;
+    out.resize(len, T::default());
+    Ok(out)
+}

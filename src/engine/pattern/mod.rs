@@ -1,0 +1,119 @@
+//! The pattern engine: cost n + m instead of n * m.
+//!
+//! A row and a background row meet at a leaf only through their *patterns*: one bit for each player on the path, set
+//! when the row satisfies every split of that player. So the background is counted by pattern once, one transform a
+//! leaf turns the counts into what each row pattern is worth, and a row costs one look-up a unit and player.
+//!
+//! | file | what |
+//! |---|---|
+//! | `units` | trees cut into bottom subtrees that share one index |
+//! | `indices` | the index of every unit for a block of rows |
+//! | `histogram` | how often the background has each index |
+//! | `transform` | from counts to the worth of a pattern, for any index of games |
+//! | `tables` | the worth of every index of a unit, finished |
+//! | `explain` | rows through the tables |
+
+mod explain;
+mod histogram;
+mod indices;
+mod tables;
+mod transform;
+mod units;
+
+pub(crate) use explain::{PatternTables, explain};
+pub(crate) use histogram::Histogram;
+
+use crate::engine::compiled::CompiledTree;
+use crate::index::Index;
+use units::{UnitLeaf, Units};
+
+/// The trees of a forest that have patterns, cut into units.
+#[derive(Debug)]
+pub(crate) struct PatternForest {
+    trees: Vec<Option<TreeUnits>>,
+    /// Entries of all histograms.
+    n_entries: usize,
+}
+
+/// One tree's units, and where each one's histogram begins.
+#[derive(Debug)]
+struct TreeUnits {
+    units: Units,
+    entries: Vec<usize>,
+}
+
+impl PatternForest {
+    /// Cuts the trees that `wanted` names; those whose paths have too many players are left out.
+    pub(crate) fn new(trees: &[CompiledTree], wanted: impl Fn(&CompiledTree) -> bool) -> Self {
+        let mut n_entries = 0;
+        let mut cut = |tree: &CompiledTree| {
+            let units = wanted(tree).then(|| Units::new(tree)).flatten()?;
+            let entries = units.units.iter().map(|unit| {
+                n_entries += 1 << unit.bits;
+                n_entries - (1 << unit.bits)
+            });
+            let entries = entries.collect();
+            Some(TreeUnits { units, entries })
+        };
+        let trees = trees.iter().map(&mut cut).collect();
+        Self { trees, n_entries }
+    }
+
+    /// Whether a tree has units.
+    pub(crate) fn has(&self, tree: usize) -> bool {
+        self.trees[tree].is_some()
+    }
+}
+
+/// Where the weight of each background pattern comes from.
+pub(crate) enum Source<'a> {
+    /// A background's histogram.
+    Background(&'a Histogram),
+}
+
+impl Source<'_> {
+    /// The weight of each background pattern of a leaf, summing to one over all of them.
+    #[inline(always)]
+    fn patterns(&self, tree: &TreeUnits, _number: usize, unit: usize, leaf: &UnitLeaf, c: &mut [f64]) {
+        match self {
+            Self::Background(histogram) => {
+                let start = tree.entries[unit];
+                for index in 0..1_usize << tree.units.units[unit].bits {
+                    c[leaf.pattern(index)] += histogram.share(start + index);
+                }
+            }
+        }
+    }
+}
+
+/// How cells are numbered: player by player, or pair by pair (each once), and output by output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cells {
+    order: u32,
+    n_players: usize,
+    n_outputs: usize,
+}
+
+impl Cells {
+    pub(crate) fn new(index: Index, n_players: usize, n_outputs: usize) -> Self {
+        Self { order: index.order(), n_players, n_outputs }
+    }
+
+    /// How many there are.
+    fn count(self) -> usize {
+        let p = self.n_players;
+        (if self.order == 1 { p } else { p * (p + 1) / 2 }) * self.n_outputs
+    }
+
+    /// The cell of a player (`i == j`), or of a pair, either way round.
+    #[inline]
+    fn number(self, i: usize, j: usize, output: usize) -> usize {
+        let pair = if self.order == 1 {
+            i
+        } else {
+            let (i, j) = (i.min(j), i.max(j));
+            i * self.n_players - i * (i + 1) / 2 + j
+        };
+        pair * self.n_outputs + output
+    }
+}

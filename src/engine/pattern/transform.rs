@@ -1,0 +1,117 @@
+//! The transform: from the patterns of the background to what each pattern of a row is worth at a leaf.
+//!
+//! With `full` the pattern of all `k` players, a background pattern `b` and a row's pattern `p` meet at the leaf only
+//! if `p | b == full`; then $S_X = p \setminus b$ and $S_Z = b \setminus p$. When every player has joined with chance
+//! $t$, the leaf is reached with chance $H_t(p) = \sum_b c(b)\, t^{|S_X|} (1-t)^{|S_Z|}$, a product over the players of
+//! one 2 x 2 factor each, so all $2^k$ of them come from one in-place pass an axis. For both values of x's bit i
+//!
+//! $$\partial_i H_t(p) = \frac{H_t(p)}{t} - \frac{H_t(p \setminus i)}{t(1-t)},$$
+//!
+//! so derivatives need no further pass, and an index is a few weighted sums of $H_t$ over quadrature nodes.
+
+use crate::index::{Diagonal, Integral};
+use crate::weights::QuadratureNode;
+
+/// Room for one leaf's arrays, kept from leaf to leaf.
+#[derive(Debug, Default)]
+pub(super) struct Transform {
+    h: Vec<f64>,
+    sums: [Vec<f64>; 3],
+    single: [Vec<f64>; 2],
+}
+
+/// Every axis in turn: $(h_0, h_1) \to ((1-t)\, h_1,\; t\, h_0 + h_1)$.
+#[inline(always)]
+fn fold(h: &mut [f64], t: f64) {
+    let mut half = 1;
+    while half < h.len() {
+        for pair in h.chunks_exact_mut(2 * half) {
+            let (h0, h1) = pair.split_at_mut(half);
+            for (h0, h1) in h0.iter_mut().zip(h1) {
+                (*h0, *h1) = ((1.0 - t) * *h1, t * *h0 + *h1);
+            }
+        }
+        half *= 2;
+    }
+}
+
+/// `sums[a][p]` becomes the integral of $H_t(p) / (t^{order} (1-t)^a)$ for each a.
+#[inline(always)]
+fn integrate<const N: usize>(
+    c: &[f64],
+    nodes: &[QuadratureNode],
+    order: i32,
+    h: &mut Vec<f64>,
+    sums: [&mut Vec<f64>; N],
+) {
+    let mut sums = sums.map(|sum| {
+        sum.clear();
+        sum.resize(c.len(), 0.0);
+        sum
+    });
+    for node in nodes {
+        h.clear();
+        h.extend_from_slice(c);
+        fold(h, node.t);
+        let mut factor = node.weight / node.t.powi(order);
+        for sum in &mut sums {
+            sum.iter_mut().zip(&*h).for_each(|(sum, h)| *sum += factor * h);
+            factor /= 1.0 - node.t;
+        }
+    }
+}
+
+impl Transform {
+    /// What a leaf gives, as a multiple of its value, to each cell for each row pattern.
+    ///
+    /// `c` holds the weight of each of the $2^k$ background patterns. Calls `give(i, j, p, amount)` for every pattern
+    /// `p` and player `i`, with `j = i`, or every pair `i <= j` for an index of pairs; numbers are bits of `p`.
+    #[inline(always)]
+    pub(super) fn leaf(&mut self, c: &[f64], integral: &Integral, mut give: impl FnMut(usize, usize, usize, f64)) {
+        let k = c.len().trailing_zeros() as usize;
+        let without = |p: usize, i: usize| p & !(1 << i);
+        let Self { h, sums: [e0, e1, e2], single: [a, b] } = self;
+        match integral {
+            Integral::Single(nodes) => {
+                integrate(c, nodes, 1, h, [a, b]);
+                for p in 0..c.len() {
+                    for i in 0..k {
+                        give(i, i, p, a[p] - b[without(p, i)]);
+                    }
+                }
+            }
+            Integral::Pair { off, diagonal, single } => {
+                integrate(c, off, 2, h, [e0, e1, e2]);
+                if *diagonal == Diagonal::Remainder {
+                    integrate(c, single, 1, h, [a, b]);
+                }
+                for p in 0..c.len() {
+                    let pair = |i: usize, j: usize| {
+                        let (pi, pj) = (without(p, i), without(p, j));
+                        e0[p] - e1[pi] - e1[pj] + e2[pi & pj]
+                    };
+                    for i in 0..k {
+                        let on = match diagonal {
+                            Diagonal::MainEffect => main_effect(c, p, i),
+                            Diagonal::Remainder => {
+                                let others = (0..k).filter(|&j| j != i).map(|j| pair(i, j)).sum::<f64>();
+                                a[p] - b[without(p, i)] - others
+                            }
+                        };
+                        give(i, i, p, on);
+                        for j in i + 1..k {
+                            give(i, j, p, pair(i, j));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Theorem 18, main effects: $+1$ where $S_X = \{i\}$, $-1$ where $S_X$ is empty and $i \in S_Z$.
+#[inline(always)]
+fn main_effect(c: &[f64], p: usize, i: usize) -> f64 {
+    let full = c.len() - 1;
+    if p >> i & 1 == 1 { c[full & !(1 << i)] } else { -c[full] }
+}

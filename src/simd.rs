@@ -1,0 +1,64 @@
+//! The one room with `unsafe` code: running kernels with the widest vector instructions of the machine, and reading
+//! tables at indices already known to be in range.
+#![allow(unsafe_code)]
+
+/// A loop nest worth compiling for several instruction sets. `run` must be `#[inline(always)]`, as must what it calls.
+pub(crate) trait Kernel {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a kernel compiled for the widest vector instructions that this machine has, chosen at run time.
+#[inline]
+pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt")]
+        fn avx512<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
+        fn avx2<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+        let fma = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt");
+        if fma
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            // SAFETY: every feature the function is compiled with was just detected.
+            return unsafe { avx512(kernel) };
+        }
+        if fma {
+            // SAFETY: as above.
+            return unsafe { avx2(kernel) };
+        }
+    }
+    kernel.run()
+}
+
+/// `sums[r] += table[offsets[r] + column]` for every row of a block.
+///
+/// # Panics
+/// If the largest offset leads outside the table.
+#[inline(always)]
+pub(crate) fn add_looked_up<const R: usize>(
+    sums: &mut [f64; R],
+    table: &[f64],
+    offsets: &[u32; R],
+    column: usize,
+    largest: u32,
+) {
+    assert!((largest as usize) < table.len().saturating_sub(column));
+    for (sum, &offset) in sums.iter_mut().zip(offsets) {
+        debug_assert!(offset <= largest);
+        // SAFETY: `offset <= largest` (the caller's contract, see `Offsets`) and `largest + column < table.len()`.
+        *sum += unsafe { *table.get_unchecked(offset as usize + column) };
+    }
+}
