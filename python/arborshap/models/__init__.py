@@ -46,6 +46,7 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
         "BaggingClassifier",
     ),
     "lightgbm": ("Booster", "LGBMRegressor", "LGBMClassifier", "LGBMRanker", "saved text"),
+    "catboost": ("CatBoost", "CatBoostRegressor", "CatBoostClassifier", "CatBoostRanker", "saved .json"),
     "arborshap": ("Forest",),
 }
 

@@ -44,6 +44,11 @@ def _load_document(content: bytes, what: str) -> Model:
     # After the brace JSON goes on with a key in quotes, UBJSON with the type of the key's length.
     is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
     parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what)
+    if isinstance(parsed, dict) and "features_info" in parsed:
+        from arborshap.models import catboost_document
+
+        forest, link = catboost_document.read_document(parsed)
+        return Model(forest=forest, library="catboost JSON", link=link)
     document = xgboost_document.read_document(parsed)
     return Model(
         forest=document.forest,

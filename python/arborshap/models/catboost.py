@@ -1,0 +1,39 @@
+"""CatBoost: a live model, or the JSON it is exported as."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError
+from arborshap.models import unsupported
+from arborshap.models._json import parse_json
+from arborshap.models._model import Model
+from arborshap.models.catboost_document import read_document
+
+
+def load(model: Any) -> Model:
+    """Read a fitted model by way of its own JSON export."""
+    import catboost
+
+    if not isinstance(model, catboost.CatBoost):
+        raise unsupported(model)
+    if not model.is_fitted():
+        raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.json")
+        model.save_model(path, format="json")
+        with open(path, "rb") as file:
+            exported = file.read()
+    forest, link = read_document(parse_json(exported, "what CatBoost exported"))
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        # Not every class lets its own predict say so, but this one always can.
+        raw = catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", thread_count=1)
+        return np.asarray(raw, np.float64).reshape(len(rows), forest.n_outputs)
+
+    return Model(forest=forest, library=f"catboost {catboost.__version__}", link=link, raw_predict=raw_predict)
