@@ -88,12 +88,11 @@ def read_rows(
     InputError
         If they cannot be read as numbers or their columns are not the model's; the message names the column.
     """
-    kind = _frame_kind(data)
-    if kind is not None:
-        return _read_frame(data, kind, what, names, n_features, encode)
     matrix: Matrix
     if _is_ready(data):
         matrix = data
+    elif (kind := _frame_kind(data)) is not None:
+        return _read_frame(data, kind, what, names, n_features, encode)
     elif hasattr(data, "tocsr") and hasattr(data, "toarray"):
         matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
     else:
@@ -110,7 +109,7 @@ def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
         return read_rows(data.to_frame().T, what, **options)
     if _frame_kind(data) is None and not hasattr(data, "tocsr"):
         array = _as_array(data, what)
-        if array.ndim == 1 and array.size > 0:
+        if array.ndim == 1:
             data = array.reshape(1, -1)
     return read_rows(data, what, **options)
 
@@ -246,8 +245,7 @@ def _row_labels(frame: Any) -> NDArray[Any] | None:
 
 
 def _pandas_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
-    for j, name in enumerate(names):
-        column = frame.iloc[:, j]
+    for name, (_, column) in zip(names, frame.items(), strict=True):
         dtype = column.dtype
         if isinstance(dtype, np.dtype):
             yield column.to_numpy()

@@ -122,7 +122,9 @@ def test_what_is_not_a_matrix_of_numbers_is_refused(rows: Any, message: str) -> 
 
 
 def test_the_largest_exact_integer_is_read() -> None:
-    assert read_rows(np.array([[2**53, -(2**53)]]), "X").matrix.tolist() == [[2.0**53, -(2.0**53)]]
+    for dtype in (np.int64, object):
+        largest = np.array([[2**53, -(2**53)]], dtype=dtype)
+        assert read_rows(largest, "X").matrix.tolist() == [[2.0**53, -(2.0**53)]]
 
 
 def test_the_number_of_columns_is_checked() -> None:
@@ -153,6 +155,9 @@ def test_a_stored_zero_is_a_zero_and_repeated_entries_add_up() -> None:
     matrix = read_rows(sparse, "X", sparse_zero_is_missing=True).matrix
     np.testing.assert_array_equal(matrix, [[0.0, np.nan], [np.nan, 3.0]])
     assert sparse.nnz == 3
+    rows = scipy.sparse.csr_matrix(([1.0, 2.0, 4.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    np.testing.assert_array_equal(read_rows(rows, "X").matrix, [[0.0, 3.0], [4.0, 0.0]])
+    assert rows.nnz == 3
 
 
 def test_sparse_keeps_float32_and_refuses_what_is_no_number() -> None:
@@ -195,6 +200,13 @@ def test_a_missing_and_an_unknown_column_are_named(make: Maker) -> None:
         read_rows(frame, "X", names=["a"], n_features=1)
     with pytest.raises(InputError, match="data has 2 columns, but the model has 3 features"):
         read_rows(frame, "data", n_features=3)
+
+
+def test_of_many_missing_columns_some_are_named() -> None:
+    with pytest.raises(InputError, match="no column 'a', 'b', 'c', 'd', 'e' and 2 more, which"):
+        read_rows(pd.DataFrame({"h": [1.0]}), "X", names=list("abcdefgh"))
+    with pytest.raises(InputError, match="no column 'a', 'b', 'c', 'd', 'e', which"):
+        read_rows(pd.DataFrame({"h": [1.0]}), "X", names=list("abcdeh"))
 
 
 @pytest.mark.parametrize("make", FRAMES)
@@ -251,6 +263,9 @@ def test_a_null_does_not_hide_a_long_identifier() -> None:
     ):
         with pytest.raises(InputError, match="row 1 of column 'id' is 9007199254740993"):
             read_rows(frame, "X")
+    unsigned = pd.DataFrame({"id": pd.array([None, 2**63 + 5], dtype="UInt64")})
+    with pytest.raises(InputError, match="row 1 of column 'id' is 9223372036854775813"):
+        read_rows(unsigned, "X")
 
 
 def test_decimals_are_read() -> None:

@@ -62,7 +62,11 @@ def test_an_index_map_may_number_players_in_any_order() -> None:
 
 
 def test_a_large_nameless_group_is_named_shortly() -> None:
-    assert players_from([0] * 5, NAMES, 5)[1] == ["age + race_a + race_b + 2 more"]
+    assert players_from([0, 0, 0, 0, 1], NAMES, 5)[1] == ["age + race_a + race_b + 1 more", "race_c"]
+
+
+def test_a_model_of_no_features_has_no_players() -> None:
+    assert players_from([], [], 0)[0].tolist() == []
 
 
 def test_the_papers_one_hot_map_of_eight_columns_to_four_players() -> None:
@@ -86,6 +90,7 @@ def test_the_papers_one_hot_map_of_eight_columns_to_four_players() -> None:
         ({"race": [True]}, "group 'race' lists True, which is neither"),
         ({7: ["race_a"]}, "a group's name must be text, got 7"),
         ({"age": ["race_a", "race_b"]}, "'age' names a group and also a column outside it"),
+        ([], "the index map has 0 entries, but the model has 5 features"),
         ([0, 1, 1], "the index map has 3 entries, but the model has 5 features"),
         ([0, 1, 1, 3, 3], "gives player 2 no feature"),
         ([1, 2, 3, 4, 4], "gives player 0 no feature"),
