@@ -15,9 +15,14 @@ def _fit(kind: str, target: str | None, method: str = "predict", gaps: bool = Tr
     from sklearn import ensemble, tree
 
     given = data(gaps=gaps)
-    model = getattr(ensemble, kind, None) or getattr(tree, kind)
-    label = None if target is None else getattr(given, target)
-    model = model(random_state=7, **options).fit(given.X, label)
+    unfitted = (getattr(ensemble, kind, None) or getattr(tree, kind))(random_state=7, **options)
+    try:
+        model = unfitted.fit(given.X, None if target is None else getattr(given, target))
+    except ValueError as error:
+        if not gaps or "NaN" not in str(error):
+            raise
+        # Each version of scikit-learn takes missing values in more models than the one before.
+        return _fit(kind, target, method, gaps=False, **options)
     return BuiltCase(model, given.rows, lambda rows: columns_of(getattr(model, method)(rows)))
 
 
