@@ -105,32 +105,32 @@ class ForestBuilder:
         cover : array of float, optional
             Training weight that reached each node; given for all trees or for none.
         """
-        where = f"tree {len(self._sizes)}: "
-        lefts = frozen_copy(where + "left", left, np.int32)
+        where = f"tree {len(self._sizes)}"
+        lefts = frozen_copy(f"{where}: left", left, np.int32)
         n = len(lefts)
         given = {
-            "right": as_array(where + "right", right),
-            "feature": as_array(where + "feature", feature),
-            "threshold": as_array(where + "threshold", threshold),
-            "value": as_array(where + "value", value),
+            "right": as_array(f"{where}: right", right),
+            "feature": as_array(f"{where}: feature", feature),
+            "threshold": as_array(f"{where}: threshold", threshold),
+            "value": as_array(f"{where}: value", value),
         }
         if cover is not None:
-            given["cover"] = as_array(where + "cover", cover)
+            given["cover"] = as_array(f"{where}: cover", cover)
         for name, array in given.items():
             if array.shape[:1] != (n,):
-                raise ModelError(f"{where}{name} has shape {array.shape}, but left has {n} entries, one per node")
-        rights = frozen_copy(where + "right", given["right"], np.int32)
-        values = frozen_copy(where + "value", given["value"], np.float64, ndim=(1, 2))
+                raise ModelError(f"{where}: {name} has shape {array.shape}, but left has {n} entries, one per node")
+        rights = frozen_copy(f"{where}: right", given["right"], np.int32)
+        values = frozen_copy(f"{where}: value", given["value"], np.float64, ndim=(1, 2))
         if values.ndim == 2 and values.shape[1] != self.n_outputs:
-            raise ModelError(f"{where}value has {values.shape[1]} columns for {self.n_outputs} outputs")
+            raise ModelError(f"{where}: value has {values.shape[1]} columns for {self.n_outputs} outputs")
 
         leaf = (lefts == -1) & (rights == -1)
         categorical = self._add_sets(where, categories or {}, n)
         flags = np.full(n, int(self._flags), np.uint8)
-        flags[_per_node(where + "default_left", default_left, n)] |= np.uint8(NodeFlag.DEFAULT_LEFT)
+        flags[_per_node(f"{where}: default_left", default_left, n)] |= np.uint8(NodeFlag.DEFAULT_LEFT)
         flags |= _missing_flags(where, missing, n)
         flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
-        flags[categorical & _per_node(where + "members_left", members_left, n)] |= np.uint8(NodeFlag.MEMBERS_LEFT)
+        flags[categorical & _per_node(f"{where}: members_left", members_left, n)] |= np.uint8(NodeFlag.MEMBERS_LEFT)
         if negative_fraction_is_zero:
             flags[categorical] |= np.uint8(NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
         flags[leaf] = 0
@@ -138,16 +138,18 @@ class ForestBuilder:
         tree = {
             "left": lefts,
             "right": rights,
-            "feature": frozen_copy(where + "feature", _zeroed(given["feature"], leaf), np.int32),
-            "threshold": frozen_copy(where + "threshold", _zeroed(given["threshold"], leaf | categorical), np.float64),
+            "feature": frozen_copy(f"{where}: feature", _zeroed(given["feature"], leaf), np.int32),
+            "threshold": frozen_copy(
+                f"{where}: threshold", _zeroed(given["threshold"], leaf | categorical), np.float64
+            ),
             "flags": flags,
             "value": _zeroed(values, ~leaf),
         }
         if cover is not None:
-            tree["cover"] = frozen_copy(where + "cover", given["cover"], np.float64)
+            tree["cover"] = frozen_copy(f"{where}: cover", given["cover"], np.float64)
         for name, array in tree.items():
             self._arrays.setdefault(name, []).append(array)
-        self._tree_output.append(-1 if values.ndim == 2 else count(where + "output", output))
+        self._tree_output.append(-1 if values.ndim == 2 else count(f"{where}: output", output))
         self._sizes.append(n)
         self._n_nodes += n
 
@@ -155,9 +157,9 @@ class ForestBuilder:
         categorical = np.zeros(n, np.bool_)
         for node, members in categories.items():
             if not 0 <= node < n:
-                raise ModelError(f"{where}categories are given for node {node}, but there are {n} nodes")
+                raise ModelError(f"{where}: categories are given for node {node}, but there are {n} nodes")
             ids = members if isinstance(members, np.ndarray) else list(members)
-            ids = frozen_copy(f"{where}node {node}: categories", ids, np.uint32)
+            ids = frozen_copy(f"{where}, node {node}: categories", ids, np.uint32)
             self._sets[self._n_nodes + node] = np.unique(ids)
             categorical[node] = True
         return categorical
@@ -230,8 +232,8 @@ def _per_node(name: str, given: ArrayLike, n: int) -> NDArray[np.bool_]:
 def _missing_flags(where: str, missing: str | Sequence[str], n: int) -> NDArray[np.uint8]:
     kinds = [missing] if isinstance(missing, str) else list(missing)
     if not isinstance(missing, str) and len(kinds) != n:
-        raise ModelError(f"{where}missing has {len(kinds)} entries, but the tree has {n} nodes")
+        raise ModelError(f"{where}: missing has {len(kinds)} entries, but the tree has {n} nodes")
     unknown = next((kind for kind in kinds if kind not in _MISSING), None)
     if unknown is not None:
-        raise ModelError(f"{where}missing must be one of {', '.join(map(repr, _MISSING))}, not {unknown!r}")
+        raise ModelError(f"{where}: missing must be one of {', '.join(map(repr, _MISSING))}, not {unknown!r}")
     return np.broadcast_to(np.array([_MISSING[kind] for kind in kinds], np.uint8), n)

@@ -16,7 +16,7 @@ from arborshap.forest import Forest, as_array, frozen_copy
 from arborshap.forest_builder import ForestBuilder
 from arborshap.models._document import take, take_list, whole
 from arborshap.models._json import parse_json
-from arborshap.models.xgboost_tree import add_tree, float32
+from arborshap.models.xgboost_tree import add_tree, float32, has_cover
 
 TOLERANCE = 2e-5
 """XGBoost adds its leaves up in float32."""
@@ -103,8 +103,10 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     best = attributes.get("best_iteration") if as_wrapper else None
     rounds, n_kept = _rounds(model, len(trees), tree_info, best)
     builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
+    with_cover = all(has_cover(tree) for tree in trees)
     for t in range(n_kept):
-        add_tree(builder, t, trees[t], tree_info[t], weights[t] if t < len(weights) else 1.0)
+        weight = weights[t] if t < len(weights) else 1.0
+        add_tree(builder, t, trees[t], tree_info[t], weight=weight, with_cover=with_cover)
     return Document(
         forest=builder.build(base=base, feature_names=_texts(learner, "feature_names")),
         link=link,

@@ -19,7 +19,13 @@ def float32(name: str, numbers: Any, ndim: tuple[int, ...] = (1,)) -> NDArray[np
         return frozen_copy(name, numbers, np.float64, ndim).astype(np.float32)
 
 
-def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, weight: float) -> None:
+def has_cover(tree: Any) -> bool:
+    """Whether the tree tells how much training weight reached its nodes; a custom objective's may be negative."""
+    hessian = as_array("sum_hessian", tree.get("sum_hessian", [])) if isinstance(tree, dict) else np.zeros(0)
+    return hessian.size > 0 and hessian.dtype.kind in "iuf" and bool((hessian >= 0).all())
+
+
+def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: float, with_cover: bool) -> None:
     """Add tree `t`, which counts towards `output` with `weight`."""
     where = f"tree {t}"
     left = frozen_copy(f"{where}: left_children", take_list(tree, "left_children", where), np.int32)
@@ -28,7 +34,7 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, weight: flo
     feature, default_left = (
         as_array(f"{where}: {key}", take_list(tree, key, where)) for key in ("split_indices", "default_left")
     )
-    cover = as_array(f"{where}: sum_hessian", tree.get("sum_hessian", np.zeros(len(left))))
+    cover = as_array(f"{where}: sum_hessian", tree["sum_hessian"] if with_cover else np.zeros(len(left)))
     if any(array.shape != left.shape for array in (right, condition, feature, default_left, cover)):
         raise ModelError(f"{where}: its arrays differ in length, where each must have one entry per node")
 
@@ -50,7 +56,7 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, weight: flo
         default_left=default_left[kept],
         categories={int(number[node]): members for node, members in sets.items() if kept[node]},
         members_left=False,
-        cover=cover[kept] if "sum_hessian" in tree else None,
+        cover=cover[kept] if with_cover else None,
     )
 
 
