@@ -37,17 +37,17 @@ def verify(model: Model, background: Matrix, n_threads: int) -> None:
         raise VerificationError(
             f"{model.library} predicts an array of shape {theirs.shape} where the trees as read give {ours.shape}"
         )
-    allowed = model.tolerance * _size_of_margins(model, theirs)
     gap = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
-    gap[~np.isfinite(gap)] = np.inf
-    at, output = np.unravel_index(int(gap.argmax()), gap.shape)
-    if gap[at, output] > allowed[output]:
+    gap[np.isnan(gap)] = np.inf
+    wrong = gap > model.tolerance * _size_of_margins(model, theirs)
+    if wrong.any():
+        at, output = np.unravel_index(int(np.where(wrong, gap, -1.0).argmax()), gap.shape)
+        which = f" for output {output}" if ours.shape[1] > 1 else ""
         raise VerificationError(
-            f"row {numbers[at]} of data: {model.library} predicts {theirs[at, output]!r} and the trees as read give "
-            f"{ours[at, output]!r} (output {output}); {int((gap > allowed).any(axis=1).sum())} of {len(rows)} rows "
-            "checked differ. The values would explain another model. Check that data are the numbers the model is "
-            "given when it predicts; if they are, please report it with the model. verify=False explains the trees as "
-            "read."
+            f"row {numbers[at]} of data: {model.library} predicts {float(theirs[at, output])!r}{which}, but the trees "
+            f"as read give {float(ours[at, output])!r}; {int(wrong.any(axis=1).sum())} of {len(rows)} rows differ. "
+            "The values would explain another model. Check that data are the numbers the model itself is given; if "
+            "they are, please report it with the model. verify=False explains the trees as read."
         )
 
 
@@ -78,7 +78,11 @@ def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.fl
     A margin may be small because large leaves cancel, so the largest leaf counts as well as the largest margin.
     """
     forest = model.forest
+    sizes = np.abs(forest.base)
+    if forest.value.ndim == 2:
+        sizes = np.maximum(sizes, np.abs(forest.value).max(axis=0, initial=0.0))
+    else:
+        outputs = np.repeat(forest.tree_output, np.diff(forest.tree_offsets))
+        np.maximum.at(sizes, outputs, np.abs(forest.value))
     finite = np.where(np.isfinite(theirs), np.abs(theirs), 0.0)
-    largest_leaf = float(np.abs(forest.value).max(initial=0.0))
-    sizes: NDArray[np.float64] = np.maximum(finite.max(axis=0, initial=0.0), np.abs(forest.base))
-    return np.maximum(sizes, largest_leaf)
+    return np.asarray(np.maximum(sizes, finite.max(axis=0, initial=0.0)))

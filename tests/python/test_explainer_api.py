@@ -437,7 +437,7 @@ def doubtful(wrong_by: float, row: int = 17) -> Model:
 
 
 def test_a_wrong_prediction_of_one_row_is_found_and_shown() -> None:
-    with pytest.raises(VerificationError, match=r"row 17 of data: xgboost .* predicts .* 1 of 60 rows checked differ"):
+    with pytest.raises(VerificationError, match=r"row 17 of data: xgboost .* predicts .* 1 of 60 rows differ"):
         TreeExplainer(doubtful(1e-3), rows())
     TreeExplainer(doubtful(1e-3), rows(), verify=False)
     TreeExplainer(doubtful(1e-8), rows())
@@ -446,6 +446,37 @@ def test_a_wrong_prediction_of_one_row_is_found_and_shown() -> None:
 def test_a_prediction_that_is_no_number_is_found() -> None:
     with pytest.raises(VerificationError, match="row 17 of data"):
         TreeExplainer(doubtful(np.nan), rows())
+
+
+@pytest.mark.parametrize("vector_leaves", [False, True])
+def test_a_small_output_is_checked_at_its_own_size(vector_leaves: bool) -> None:
+    builder = ForestBuilder(1, 2, rule="<=", precision="float64")
+    tree: dict[str, Any] = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0] * 3, "threshold": [0.0] * 3}
+    if vector_leaves:
+        builder.add_tree(**tree, value=[[0.0, 0.0], [1e6, 1.0], [2e6, 2.0]])
+    else:
+        builder.add_tree(**tree, value=[0.0, 1e6, 2e6], output=0)
+        builder.add_tree(**tree, value=[0.0, 1.0, 2.0], output=1)
+    forest = builder.build()
+    data = np.array([[-1.0], [1.0], [2.0]])
+
+    def library(error: Array) -> Model:
+        return Model(forest, "a library", raw_predict=lambda X: forest.margin(X) + error, tolerance=1e-6)
+
+    TreeExplainer(library(np.array([0.5, 1e-7])), data)
+    with pytest.raises(
+        VerificationError, match=r"row 1 of data: a library predicts 2\.001 for output 1, but .* give 2\.0;"
+    ):
+        TreeExplainer(library(np.array([[0.5, 0.0], [0.5, 0.001], [0.5, 0.0]])), data)
+
+
+def test_leaves_that_cancel_allow_the_rounding_of_their_own_size() -> None:
+    builder = ForestBuilder(1, rule="<=", precision="float64")
+    for sign in (1.0, -1.0):
+        builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0.0], value=[sign * 1e6])
+    forest = builder.build()
+    rounded = Model(forest, "a library", raw_predict=lambda X: np.full((len(X), 1), 0.01), tolerance=1e-6)
+    assert TreeExplainer(rounded, np.zeros((3, 1))).expected_value == 0.0
 
 
 def test_a_prediction_of_another_shape_is_refused() -> None:
