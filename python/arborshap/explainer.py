@@ -256,6 +256,7 @@ class TreeExplainer:
             n_features=self._model.forest.n_features,
             encode=self._model.encode,
             sparse_zero_is_missing=self._model.library.startswith("xgboost"),
+            spaces_are_underscores=self._model.library.startswith("lightgbm"),
         )
 
     def _compile(self, background: Matrix, weights: NDArray[np.float64] | None) -> _core.Explainer:

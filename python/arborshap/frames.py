@@ -58,6 +58,7 @@ def read_rows(
     n_features: int | None = None,
     encode: Encode | None = None,
     sparse_zero_is_missing: bool = False,
+    spaces_are_underscores: bool = False,
 ) -> Rows:
     """Read rows of any supported kind.
 
@@ -77,6 +78,8 @@ def read_rows(
         does; it gets the frame or matrix with its columns in the model's order.
     sparse_zero_is_missing
         Whether an entry that a sparse matrix does not store is missing (XGBoost) or zero (everyone else).
+    spaces_are_underscores
+        Whether the model spells its columns with underscores for the spaces they had in training (LightGBM).
 
     Returns
     -------
@@ -92,7 +95,7 @@ def read_rows(
     if _is_ready(data):
         matrix = data
     elif (kind := _frame_kind(data)) is not None:
-        return _read_frame(data, kind, what, names, n_features, encode)
+        return _read_frame(data, kind, what, names, n_features, encode, spaces_are_underscores)
     elif hasattr(data, "tocsr") and hasattr(data, "toarray"):
         matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
     else:
@@ -196,14 +199,25 @@ def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
 
 
 def _read_frame(
-    frame: Any, kind: str, what: str, names: Sequence[str] | None, n_features: int | None, encode: Encode | None
+    frame: Any,
+    kind: str,
+    what: str,
+    names: Sequence[str] | None,
+    n_features: int | None,
+    encode: Encode | None,
+    spaces_are_underscores: bool,
 ) -> Rows:
     found = frame.schema.names if kind == "pyarrow" else frame.columns
     # A pandas frame made from a bare array is numbered, not named.
     numbered = kind == "pandas" and type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
     own_names = check_names(found, what)
     if names is not None and not numbered:
-        frame = _in_order(frame, kind, what, own_names, names)
+        spelled = own_names
+        if spaces_are_underscores:
+            spelled = check_names((name.replace(" ", "_") for name in own_names), what)
+        order = _order(spelled, names, what)
+        if order != list(range(len(own_names))):
+            frame = frame.iloc[:, order] if kind == "pandas" else frame.select([own_names[j] for j in order])
         own_names = list(names)
     labels = _row_labels(frame) if kind == "pandas" else None
     result_names = None if numbered else own_names
@@ -217,10 +231,8 @@ def _read_frame(
     return Rows(matrix, result_names, labels, matrix)
 
 
-def _in_order(frame: Any, kind: str, what: str, own: list[str], names: Sequence[str]) -> Any:
-    """Return the frame with the model's columns in the model's order, or say which column is missing or unknown."""
-    if own == list(names):
-        return frame
+def _order(own: list[str], names: Sequence[str], what: str) -> list[int]:
+    """Find where each of the model's columns is in the frame, or say which is missing or unknown."""
     position = {name: j for j, name in enumerate(own)}
     missing = [name for name in names if name not in position]
     known = set(names)
@@ -232,9 +244,7 @@ def _in_order(frame: Any, kind: str, what: str, own: list[str], names: Sequence[
         if unknown:
             parts.append(f"has the column {_some(unknown)}, which the model does not know")
         raise InputError(f"{what} {' and '.join(parts)}")
-    if kind == "pandas":
-        return frame.iloc[:, [position[name] for name in names]]
-    return frame.select(list(names))
+    return [position[name] for name in names]
 
 
 def _row_labels(frame: Any) -> NDArray[Any] | None:
@@ -263,8 +273,7 @@ def _pandas_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray
 def _polars_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
     import polars
 
-    for name in names:
-        column = frame[name]
+    for name, column in zip(names, frame.get_columns(), strict=True):
         if column.dtype.is_integer():
             yield with_missing(column.fill_null(0).to_numpy(), column.is_null().to_numpy(), what, name)
         elif column.dtype.is_float():

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import lightgbm
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -17,6 +18,7 @@ import pytest
 import scipy.sparse
 import xgboost
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 
 from arborshap import Explanation, Forest, ForestBuilder, TreeExplainer, VerificationError, explainer
 from arborshap._threads import thread_count
@@ -215,6 +217,23 @@ def stump(threshold: float, default_left: bool) -> Forest:
         default_left=default_left,
     )
     return builder.build(base=0.5)
+
+
+def test_lightgbms_spelling_of_names_is_understood() -> None:
+    frame = pd.DataFrame(rows(), columns=[name.replace("_", " ") for name in NAMES])
+    model = lightgbm.LGBMRegressor(n_estimators=3, num_leaves=4, n_jobs=1, verbose=-1).fit(frame, target())
+    explain = TreeExplainer(model, frame[frame.columns[::-1]])
+    np.testing.assert_array_equal(explain.shap_values(frame), TreeExplainer(model, rows()).shap_values(rows()))
+
+
+def test_a_scikit_learn_classifier_names_its_outputs_and_takes_sparse_zeros_as_zeros() -> None:
+    frame = pd.DataFrame(np.where(np.abs(rows()) < 0.8, 0.0, np.nan_to_num(rows())), columns=NAMES)
+    model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(frame, np.where(target() > 0, "high", "low"))
+    explanation = TreeExplainer(model, frame)(scipy.sparse.csr_array(frame.to_numpy()))
+    assert explanation.output_names == ["high", "low"]
+    total = explanation.base_values + explanation.values.sum(axis=1)
+    np.testing.assert_allclose(total, model.predict_proba(frame), atol=1e-12)
+    np.testing.assert_allclose(explanation[..., "high"].values, -explanation[..., "low"].values, atol=1e-12)
 
 
 def test_a_forest_can_be_explained_directly() -> None:

@@ -202,6 +202,18 @@ def test_a_missing_and_an_unknown_column_are_named(make: Maker) -> None:
         read_rows(frame, "data", n_features=3)
 
 
+@pytest.mark.parametrize("make", FRAMES)
+def test_a_library_that_respells_names_is_followed(make: Maker) -> None:
+    frame = make({"mean area": [1.0], "a_b": [2.0]})
+    rows = read_rows(frame, "X", names=["a_b", "mean_area"], spaces_are_underscores=True)
+    assert rows.matrix.tolist() == [[2.0, 1.0]]
+    assert rows.names == ["a_b", "mean_area"]
+    with pytest.raises(InputError, match="no column 'mean_area'"):
+        read_rows(frame, "X", names=["a_b", "mean_area"])
+    with pytest.raises(InputError, match="'a_b' is used more than once"):
+        read_rows(make({"a b": [1.0], "a_b": [2.0]}), "X", names=["a_b"], spaces_are_underscores=True)
+
+
 def test_of_many_missing_columns_some_are_named() -> None:
     with pytest.raises(InputError, match="no column 'a', 'b', 'c', 'd', 'e' and 2 more, which"):
         read_rows(pd.DataFrame({"h": [1.0]}), "X", names=list("abcdefgh"))
