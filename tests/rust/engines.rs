@@ -1,0 +1,54 @@
+//! All ways to compute, in one list: what holds must hold for each of them.
+
+use arborshap::{Engine, Explainer, Index, Progress, Workers};
+
+use crate::inputs::Matrix;
+
+pub(crate) const ENGINES: [Engine; 3] = [Engine::Traversal, Engine::Pattern, Engine::Auto];
+
+pub(crate) const INDICES: [Index; 4] = [Index::Shapley, Index::Banzhaf, Index::Taylor, Index::Interaction];
+
+/// Rows explained by one of the engines.
+pub(crate) fn explain(engine: Engine, explainer: &Explainer, x: &Matrix, index: Index, threads: usize) -> Vec<f64> {
+    explainer
+        .explain(&x.rows(), index, engine, &Workers::new(threads), &Progress::default())
+        .expect("valid rows can be explained")
+}
+
+/// The walk that carries many background rows, or the paper's walk of one pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Walk {
+    Shared,
+    Single,
+}
+
+pub(crate) const WALKS: [Walk; 2] = [Walk::Shared, Walk::Single];
+
+/// The Shapley values of every pair.
+pub(crate) fn pairs(walk: Walk, explainer: &Explainer, x: &Matrix, z: Option<&Matrix>, threads: usize) -> Vec<f64> {
+    let (rows, z) = (x.rows(), z.map(Matrix::rows));
+    let (workers, progress) = (Workers::new(threads), Progress::default());
+    let values = match walk {
+        Walk::Shared => explainer.explain_pairs(&rows, z.as_ref(), &workers, &progress),
+        Walk::Single => explainer.explain_pairs_singly(&rows, z.as_ref(), &workers, &progress),
+    };
+    values.expect("valid rows can be explained")
+}
+
+/// Fails unless both agree to rounding; values are of the order of `scale`.
+#[track_caller]
+pub(crate) fn assert_close(got: &[f64], want: &[f64], scale: f64, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}: number of values");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        assert!((got - want).abs() <= 1e-12 * scale, "{what}: value {i} is {got}, not {want}");
+    }
+}
+
+/// Fails unless both are the same to the last bit.
+#[track_caller]
+pub(crate) fn assert_same(got: &[f64], want: &[f64], what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}: number of values");
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        assert!(got.to_bits() == want.to_bits(), "{what}: value {i} is {got:e}, not {want:e}");
+    }
+}

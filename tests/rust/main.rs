@@ -1,0 +1,16 @@
+//! The proof of the core: every result against the definition, the paper's examples, the axioms, and bad input.
+
+mod axioms;
+mod choices;
+mod definition;
+mod determinism;
+mod engines;
+mod forests;
+mod garbage;
+mod inputs;
+mod oracle;
+mod paper;
+mod routing;
+mod sizes;
+mod validation;
+mod weights;
