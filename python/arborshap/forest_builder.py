@@ -16,7 +16,6 @@ Precision: TypeAlias = Literal["float32", "float64"]
 Missing: TypeAlias = Literal["nan", "none", "zero"]
 CategorySet: TypeAlias = Collection[int] | NDArray[Any]
 
-_NODE_ARRAYS = ("left", "right", "feature", "threshold", "flags", "value")
 _MISSING: dict[str, int] = {"nan": 0, "none": NodeFlag.NAN_IS_ZERO, "zero": NodeFlag.ZERO_IS_MISSING}
 
 
@@ -56,8 +55,8 @@ class ForestBuilder:
         self.n_features = count("n_features", n_features)
         self.n_outputs = count("n_outputs", n_outputs)
         self._flags = (NodeFlag.LESS_EQUAL if rule == "<=" else 0) | (NodeFlag.FLOAT32 if precision == "float32" else 0)
-        self._arrays: dict[str, list[NDArray[Any]]] = {}
-        self._tree_output: list[int] = []
+        self._trees: list[dict[str, NDArray[Any]]] = []
+        self._outputs: list[int] = []
         self._sizes: list[int] = []
         self._sets: dict[int, NDArray[np.uint32]] = {}
         self._n_nodes = 0
@@ -105,64 +104,47 @@ class ForestBuilder:
         cover : array of float, optional
             Training weight that reached each node; given for all trees or for none.
         """
-        where = f"tree {len(self._sizes)}"
-        lefts = frozen_copy(f"{where}: left", left, np.int32)
-        n = len(lefts)
-        given = {
-            "right": as_array(f"{where}: right", right),
-            "feature": as_array(f"{where}: feature", feature),
-            "threshold": as_array(f"{where}: threshold", threshold),
-            "value": as_array(f"{where}: value", value),
-        }
+        # Only shapes are looked at here; numbers are checked and converted for all trees at once, in `build`.
+        where = f"tree {len(self._trees)}"
+        tree = {"left": as_array(f"{where}: left", left)}
+        if tree["left"].ndim != 1:
+            raise ModelError(f"{where}: left must have 1 dimension, but its shape is {tree['left'].shape}")
+        n = len(tree["left"])
+        tree["right"] = as_array(f"{where}: right", right)
+        tree["feature"] = as_array(f"{where}: feature", feature)
+        tree["threshold"] = as_array(f"{where}: threshold", threshold)
+        tree["value"] = as_array(f"{where}: value", value)
         if cover is not None:
-            given["cover"] = as_array(f"{where}: cover", cover)
-        for name, array in given.items():
-            if array.shape[:1] != (n,):
-                raise ModelError(f"{where}: {name} has shape {array.shape}, but left has {n} entries, one per node")
-        rights = frozen_copy(f"{where}: right", given["right"], np.int32)
-        values = frozen_copy(f"{where}: value", given["value"], np.float64, ndim=(1, 2))
-        if values.ndim == 2 and values.shape[1] != self.n_outputs:
-            raise ModelError(f"{where}: value has {values.shape[1]} columns for {self.n_outputs} outputs")
-
-        leaf = (lefts == -1) & (rights == -1)
-        categorical = self._add_sets(where, categories or {}, n)
-        flags = np.full(n, int(self._flags), np.uint8)
-        flags[_per_node(f"{where}: default_left", default_left, n)] |= np.uint8(NodeFlag.DEFAULT_LEFT)
-        flags |= _missing_flags(where, missing, n)
-        flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
-        flags[categorical & _per_node(f"{where}: members_left", members_left, n)] |= np.uint8(NodeFlag.MEMBERS_LEFT)
-        if negative_fraction_is_zero:
-            flags[categorical] |= np.uint8(NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
-        flags[leaf] = 0
-
-        tree = {
-            "left": lefts,
-            "right": rights,
-            "feature": frozen_copy(f"{where}: feature", _zeroed(given["feature"], leaf), np.int32),
-            "threshold": frozen_copy(
-                f"{where}: threshold", _zeroed(given["threshold"], leaf | categorical), np.float64
-            ),
-            "flags": flags,
-            "value": _zeroed(values, ~leaf),
-        }
-        if cover is not None:
-            tree["cover"] = frozen_copy(f"{where}: cover", given["cover"], np.float64)
+            tree["cover"] = as_array(f"{where}: cover", cover)
+        has_vectors = tree["value"].ndim == 2
         for name, array in tree.items():
-            self._arrays.setdefault(name, []).append(array)
-        self._tree_output.append(-1 if values.ndim == 2 else count(f"{where}: output", output))
+            if array.shape != ((n, self.n_outputs) if has_vectors and name == "value" else (n,)):
+                raise ModelError(
+                    f"{where}: {name} has shape {array.shape}, but left has {n} entries, one per node"
+                    + (f", and there are {self.n_outputs} outputs" if has_vectors else "")
+                )
+        tree["default_left"] = as_array(f"{where}: default_left", default_left)
+        tree["members_left"] = as_array(f"{where}: members_left", members_left)
+        tree["negative_fraction_is_zero"] = as_array(f"{where}: negative_fraction_is_zero", negative_fraction_is_zero)
+        tree["missing"] = _missing_flags(where, missing)
+        for name in ("default_left", "members_left", "negative_fraction_is_zero", "missing"):
+            if tree[name].shape not in ((), (n,)):
+                raise ModelError(f"{where}: {name} has shape {tree[name].shape}, but the tree has {n} nodes")
+        if categories:
+            self._add_sets(where, categories, n)
+        self._trees.append(tree)
+        self._outputs.append(-1 if has_vectors else count(f"{where}: output", output))
         self._sizes.append(n)
         self._n_nodes += n
 
-    def _add_sets(self, where: str, categories: Mapping[int, CategorySet], n: int) -> NDArray[np.bool_]:
-        categorical = np.zeros(n, np.bool_)
+    def _add_sets(self, where: str, categories: Mapping[int, CategorySet], n: int) -> None:
         for node, members in categories.items():
             if not 0 <= node < n:
                 raise ModelError(f"{where}: categories are given for node {node}, but there are {n} nodes")
             ids = members if isinstance(members, np.ndarray) else list(members)
-            ids = frozen_copy(f"{where}, node {node}: categories", ids, np.uint32)
-            self._sets[self._n_nodes + node] = np.unique(ids)
-            categorical[node] = True
-        return categorical
+            self._sets[self._n_nodes + node] = np.unique(
+                frozen_copy(f"{where}, node {node}: categories", ids, np.uint32)
+            )
 
     def build(
         self,
@@ -185,55 +167,99 @@ class ForestBuilder:
         Forest
             Validated: an error names the tree and the node at fault.
         """
-        arrays = self._arrays
-        if len({array.ndim for array in arrays.get("value", [])}) > 1:
+        if len({tree["value"].ndim for tree in self._trees}) > 1:
             raise ModelError("some trees hold one value per leaf and others one per output; all must do the same")
-        if "cover" in arrays and len(arrays["cover"]) != len(self._sizes):
+        has_cover = {"cover" in tree for tree in self._trees}
+        if len(has_cover) > 1:
             raise ModelError("cover must be given for every tree or for none")
         start = as_array("base", base)
         if start.shape not in ((), (self.n_outputs,)):
             raise ModelError(f"base has shape {start.shape} for {self.n_outputs} outputs")
+        left, right = self._joined("left", np.int32), self._joined("right", np.int32)
+        leaf = (left == -1) & (right == -1)
         nodes = sorted(self._sets)
+        categorical = np.zeros(self._n_nodes, np.bool_)
+        categorical[nodes] = True
         sets = [self._sets[node] for node in nodes]
-        joined: dict[str, NDArray[Any]] = {
-            name: np.concatenate(arrays[name]) if name in arrays else np.empty(0) for name in _NODE_ARRAYS
-        }
+        # What libraries leave in the entries that mean nothing is never looked at.
         return Forest(
             n_features=self.n_features,
             tree_offsets=np.cumsum([0, *self._sizes]),
-            tree_output=np.array(self._tree_output, np.int32),
+            left=left,
+            right=right,
+            feature=self._joined("feature", np.int32, ignored=leaf),
+            threshold=self._joined("threshold", np.float64, ignored=leaf | categorical),
+            flags=self._joined_flags(leaf, categorical),
+            value=self._joined("value", np.float64, ignored=~leaf),
+            tree_output=np.array(self._outputs, np.int32),
             base=np.broadcast_to(start, self.n_outputs),
             category_nodes=np.array(nodes, np.int64),
             category_offsets=np.cumsum([0, *map(len, sets)]),
             categories=np.concatenate(sets) if sets else np.empty(0, np.uint32),
-            cover=np.concatenate(arrays["cover"]) if "cover" in arrays else None,
+            cover=self._joined("cover", np.float64) if True in has_cover else None,
             feature_names=None if feature_names is None else tuple(feature_names),
             output_names=None if output_names is None else tuple(output_names),
-            **joined,
         )
 
+    def _joined(self, name: str, dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Join one array of all trees; entries that are ignored become 0."""
+        parts = [tree[name] for tree in self._trees]
+        try:
+            return _converted(name, np.concatenate(parts) if parts else np.empty(0), dtype, ignored)
+        except ModelError:
+            # Tree by tree, to say which one is at fault; if none is, it was only their joining.
+            masks = [None] * len(parts) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
+            return np.concatenate(
+                [
+                    _converted(f"tree {t}: {name}", part, dtype, mask)
+                    for t, (part, mask) in enumerate(zip(parts, masks, strict=True))
+                ]
+            )
 
-def _zeroed(array: NDArray[Any], mask: NDArray[np.bool_]) -> NDArray[Any]:
-    """Clear the entries that mean nothing, so that whatever a library left there is never looked at."""
-    copy = array.copy()
-    copy[mask] = 0
-    return copy
+    def _joined_flags(self, leaf: NDArray[np.bool_], categorical: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        flags = np.full(self._n_nodes, int(self._flags), np.uint8)
+        flags |= self._spread("missing")
+        flags[self._switched("default_left")] |= np.uint8(NodeFlag.DEFAULT_LEFT)
+        if categorical.any():
+            flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
+            flags[categorical & self._switched("members_left")] |= np.uint8(NodeFlag.MEMBERS_LEFT)
+            is_zero = self._switched("negative_fraction_is_zero")
+            flags[categorical & is_zero] |= np.uint8(NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
+        flags[leaf] = 0
+        return flags
+
+    def _spread(self, name: str) -> NDArray[Any]:
+        """Join what may be given per node or once per tree."""
+        parts = [tree[name] for tree in self._trees]
+        if all(part.ndim == 0 for part in parts):
+            return np.repeat(np.array(parts, parts[0].dtype if parts else np.uint8), self._sizes)
+        return np.concatenate(
+            [np.repeat(part, n) if part.ndim == 0 else part for part, n in zip(parts, self._sizes, strict=True)]
+        )
+
+    def _switched(self, name: str) -> NDArray[np.bool_]:
+        """Join what is true or false."""
+        joined = self._spread(name)
+        if joined.size and not (joined.dtype.kind in "iub" and joined.min() >= 0 and joined.max() <= 1):
+            wrong = [not np.isin(tree[name], (0, 1)).all() for tree in self._trees]
+            raise ModelError(f"tree {wrong.index(True)}: {name} must be true or false for every node")
+        return joined.astype(np.bool_)
 
 
-def _per_node(name: str, given: ArrayLike, n: int) -> NDArray[np.bool_]:
-    array = as_array(name, given)
-    if array.shape not in ((), (n,)):
-        raise ModelError(f"{name} has shape {array.shape}, but the tree has {n} nodes")
-    if array.size and not (array.dtype.kind in "iub" and array.min() >= 0 and array.max() <= 1):
-        raise ModelError(f"{name} must be true or false for every node")
-    return np.broadcast_to(array.astype(np.bool_), n)
+def _converted(
+    name: str, array: NDArray[Any], dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None
+) -> NDArray[Any]:
+    if ignored is not None:
+        array = array.copy()
+        array[ignored] = 0
+    return frozen_copy(name, array, dtype, (1, 2) if name.endswith("value") else (1,))
 
 
-def _missing_flags(where: str, missing: str | Sequence[str], n: int) -> NDArray[np.uint8]:
+def _missing_flags(where: str, missing: str | Sequence[str]) -> NDArray[np.uint8]:
     kinds = [missing] if isinstance(missing, str) else list(missing)
-    if not isinstance(missing, str) and len(kinds) != n:
-        raise ModelError(f"{where}: missing has {len(kinds)} entries, but the tree has {n} nodes")
     unknown = next((kind for kind in kinds if kind not in _MISSING), None)
     if unknown is not None:
         raise ModelError(f"{where}: missing must be one of {', '.join(map(repr, _MISSING))}, not {unknown!r}")
-    return np.broadcast_to(np.array([_MISSING[kind] for kind in kinds], np.uint8), n)
+    if isinstance(missing, str):
+        return np.array(_MISSING[missing], np.uint8)
+    return np.array([_MISSING[kind] for kind in kinds], np.uint8)

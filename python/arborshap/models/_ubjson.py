@@ -18,12 +18,15 @@ _NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"d": np.dtype(">f4"),
     b"D": np.dtype(">f8"),
 }
-_LENGTHS = {b"i": ">b", b"U": ">B", b"I": ">h", b"l": ">i", b"L": ">q"}
+_LENGTHS = {
+    ord(marker): struct.Struct(code)
+    for marker, code in (("i", ">b"), ("U", ">B"), ("I", ">h"), ("l", ">i"), ("L", ">q"))
+}
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 
 
 def parse_ubjson(content: bytes, what: str) -> Any:
-    """Parse a UBJSON document; arrays of numbers of one type become numpy arrays."""
+    """Parse a UBJSON document; arrays of numbers of one type become numpy arrays, big-endian as written."""
     return _Reader(content, what).document()
 
 
@@ -37,28 +40,33 @@ class _Reader:
         return ModelError(f"{self.what} is damaged: {problem} at byte {self.position}")
 
     def take(self, n: int) -> bytes:
-        left = len(self.content) - self.position
-        if not 0 <= n <= left:
-            raise self.fault(f"{n} bytes are announced where {left} are left")
-        self.position += n
-        return self.content[self.position - n : self.position]
+        start = self.position
+        taken = self.content[start : start + n]
+        if len(taken) != n:
+            raise self.fault(f"{n} bytes are announced where {len(taken)} are left")
+        self.position = start + n
+        return taken
 
     def peek(self) -> bytes:
         return self.content[self.position : self.position + 1]
 
     def length(self) -> int:
-        marker = self.take(1)
-        if marker not in _LENGTHS:
-            raise self.fault(f"a length is of type {marker!r}")
-        code = _LENGTHS[marker]
-        (n,) = struct.unpack(code, self.take(struct.calcsize(code)))
+        # Nearly all of a model's small steps are lengths, so this one is written for speed.
+        position = self.position
+        try:
+            code = _LENGTHS[self.content[position]]
+            (n,) = code.unpack_from(self.content, position + 1)
+        except (KeyError, IndexError, struct.error):
+            raise self.fault("a length is missing or of no known type") from None
+        self.position = position + 1 + code.size
         if n < 0:
             raise self.fault(f"a length is {n}")
         return int(n)
 
     def text(self) -> str:
+        raw = self.take(self.length())
         try:
-            return self.take(self.length()).decode("utf-8")
+            return raw.decode("utf-8")
         except UnicodeDecodeError:
             raise self.fault("a text is not UTF-8") from None
 
@@ -99,19 +107,19 @@ class _Reader:
     def value(self) -> tuple[Any, int | None]:
         """Read one value; an array or object is only opened, and its number of entries returned if it is announced."""
         marker = self.take(1)
+        if marker == b"S":
+            return self.text(), None
+        if marker == b"[" and self.peek() == b"$":
+            return self.typed_array(), None
         if marker in _NUMBERS:
             dtype = _NUMBERS[marker]
             return np.frombuffer(self.take(dtype.itemsize), dtype)[0].item(), None
         if marker in _CONSTANTS:
             return _CONSTANTS[marker], None
-        if marker == b"S":
-            return self.text(), None
         if marker == b"C":
             return self.take(1).decode("latin-1"), None
         if marker not in (b"[", b"{"):
             raise self.fault(f"a value is of unknown type {marker!r}")
-        if self.peek() == b"$" and marker == b"[":
-            return self.typed_array(), None
         empty: Any = [] if marker == b"[" else {}
         if self.peek() != b"#":
             return empty, None
@@ -130,4 +138,4 @@ class _Reader:
             raise self.fault("an array of one type does not say how long it is")
         dtype = _NUMBERS[marker]
         n = self.length()
-        return np.frombuffer(self.take(n * dtype.itemsize), dtype).astype(dtype.newbyteorder("="))
+        return np.frombuffer(self.take(n * dtype.itemsize), dtype)

@@ -15,8 +15,11 @@ from arborshap.models._document import take, take_list, whole
 
 def float32(name: str, numbers: Any, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float32]:
     """Round to the precision XGBoost keeps its numbers in, whatever precision they were written in."""
+    array = as_array(name, numbers)
+    if array.ndim not in ndim or (array.size and array.dtype.kind not in "iuf"):
+        raise ModelError(f"{name} must be a list of numbers")
     with np.errstate(over="ignore"):
-        return frozen_copy(name, numbers, np.float64, ndim).astype(np.float32)
+        return array.astype(np.float32)
 
 
 def has_cover(tree: Any) -> bool:
@@ -28,14 +31,14 @@ def has_cover(tree: Any) -> bool:
 def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: float, with_cover: bool) -> None:
     """Add tree `t`, which counts towards `output` with `weight`."""
     where = f"tree {t}"
-    left = frozen_copy(f"{where}: left_children", take_list(tree, "left_children", where), np.int32)
-    right = frozen_copy(f"{where}: right_children", take_list(tree, "right_children", where), np.int32)
-    condition = float32(f"{where}: split_conditions", take_list(tree, "split_conditions", where))
-    feature, default_left = (
-        as_array(f"{where}: {key}", take_list(tree, key, where)) for key in ("split_indices", "default_left")
+    left, right, feature, default_left = (
+        as_array(f"{where}: {key}", take_list(tree, key, where))
+        for key in ("left_children", "right_children", "split_indices", "default_left")
     )
-    cover = as_array(f"{where}: sum_hessian", tree["sum_hessian"] if with_cover else np.zeros(len(left)))
-    if any(array.shape != left.shape for array in (right, condition, feature, default_left, cover)):
+    condition = float32(f"{where}: split_conditions", take_list(tree, "split_conditions", where))
+    cover = as_array(f"{where}: sum_hessian", tree["sum_hessian"]) if with_cover else condition
+    shape = (len(condition),)
+    if any(array.shape != shape for array in (left, right, feature, default_left, cover)):
         raise ModelError(f"{where}: its arrays differ in length, where each must have one entry per node")
 
     leaf = left == -1  # a leaf's right child, if any, is the number of its vector
@@ -44,33 +47,32 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
     value = condition if leaf_size <= 1 else _vector_values(where, tree, right, leaf, leaf_size, builder.n_outputs)
     sets = _category_sets(where, tree, leaf)
     right = np.where(leaf, -1, right)
-    kept = _kept(left, right)
-    number = np.cumsum(kept) - 1
+    if 2 * (len(leaf) - np.count_nonzero(leaf)) + 1 != len(leaf):
+        # More nodes than the splits have children: pruning cut some off and left them behind in the arrays.
+        left, right = (frozen_copy(f"{where}: {key}", a, np.int32) for key, a in (("left", left), ("right", right)))
+        kept = _reached(left, right)
+        number = np.append(np.cumsum(kept) - 1, -1)  # so that -1 stays -1
+        left, right, feature, condition = number[left[kept]], number[right[kept]], feature[kept], condition[kept]
+        value, default_left, cover = value[kept], default_left[kept], cover[kept]
+        sets = {int(number[node]): members for node, members in sets.items() if kept[node]}
     builder.add_tree(
-        left=_renumbered(left, number)[kept],
-        right=_renumbered(right, number)[kept],
-        feature=feature[kept],
-        threshold=condition[kept],
-        value=value[kept] * np.float64(weight),
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=condition,
+        value=value if weight == 1.0 else value * np.float64(weight),
         output=whole(output, f"{where}: tree_info"),
-        default_left=default_left[kept],
-        categories={int(number[node]): members for node, members in sets.items() if kept[node]},
+        default_left=default_left,
+        categories=sets,
         members_left=False,
-        cover=cover[kept] if with_cover else None,
+        cover=cover if with_cover else None,
     )
 
 
-def _kept(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Mark all nodes but those that pruning cut off and left behind in the arrays."""
-    children = np.concatenate((left, right))
-    children = children[children != -1]
-    named = np.zeros(len(left), np.bool_)
-    named[:1] = True
-    if ((children < 0) | (children >= len(left))).any():
-        return np.ones(len(left), np.bool_)  # the forest's own validation will say which node is at fault
-    named[children] = True
-    if named.all():
-        return named
+def _reached(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Mark the nodes that a path from the root reaches; all of them if a child is out of range, to be refused later."""
+    if max(left.max(), right.max()) >= len(left) or min(left.min(), right.min()) < -1:
+        return np.ones(len(left), np.bool_)
     reached = np.zeros(len(left), np.bool_)
     waiting = [0]
     while waiting:
@@ -79,12 +81,6 @@ def _kept(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_
             reached[node] = True
             waiting += [int(child) for child in (left[node], right[node]) if child != -1]
     return reached
-
-
-def _renumbered(children: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[Any]:
-    if len(number) == 0 or number[-1] == len(number) - 1:
-        return children
-    return np.where(children == -1, -1, number[children])
 
 
 def _vector_values(
@@ -110,7 +106,9 @@ def _vector_values(
 
 
 def _category_sets(where: str, tree: dict[str, Any], leaf: NDArray[np.bool_]) -> dict[int, NDArray[Any]]:
-    categorical = frozen_copy(f"{where}: split_type", tree.get("split_type", []), np.int64)
+    categorical = as_array(f"{where}: split_type", tree.get("split_type", []))
+    if categorical.size and categorical.dtype.kind not in "iub":
+        raise ModelError(f"{where}: split_type must be a list of whole numbers")
     if not categorical.any():
         return {}
     columns = [
