@@ -1,6 +1,9 @@
 """The package as a thing to install: what it brings, what it says of itself, what importing it costs."""
 
+import doctest
+import importlib
 import json
+import pkgutil
 import subprocess
 import sys
 import sysconfig
@@ -102,3 +105,10 @@ def test_one_wheel_serves_every_python() -> None:
 
 def test_every_public_name_is_there() -> None:
     assert [name for name in arborshap.__all__ if not hasattr(arborshap, name)] == []
+
+
+def test_the_examples_in_docstrings_run() -> None:
+    modules = [module.name for module in pkgutil.walk_packages(arborshap.__path__, "arborshap.")]
+    results = {name: doctest.testmod(importlib.import_module(name)) for name in ["arborshap", *modules]}
+    assert [name for name, result in results.items() if result.failed] == []
+    assert results["arborshap.forest_builder"].attempted > 0
