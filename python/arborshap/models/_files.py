@@ -15,6 +15,8 @@ from arborshap.models._ubjson import parse_ubjson
 def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None = None) -> Model:
     """Read a model file; nothing in it is ever executed, and a pickle is never loaded."""
     file = Path(path)
+    if "\0" in os.fspath(path):
+        raise ModelError(f"{os.fspath(path)!r} cannot be a path")
     if not file.exists():
         raise ModelError(f"there is no file {os.fspath(path)!r}")
     if not file.is_file():

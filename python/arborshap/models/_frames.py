@@ -31,22 +31,30 @@ def is_category(column: Any) -> bool:
     return type(column.dtype).__name__ in ("CategoricalDtype", "Categorical", "Enum")
 
 
-def own_categories(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return a category column's own codes (-1 where missing) and what they stand for."""
-    if hasattr(column, "type"):
-        column = column.combine_chunks().dictionary_encode() if hasattr(column, "combine_chunks") else column
-        codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return codes.astype(np.int64), column.dictionary.to_pylist()
-    if hasattr(column, "cat") and hasattr(column.cat, "categories"):
+def position_codes(name: str, column: Any) -> NDArray[np.float64]:
+    """Return the codes a pandas category column has itself; a missing entry becomes NaN."""
+    if not hasattr(column, "iloc"):
+        raise InputError(
+            f"column {name!r}: the model does not remember what its category codes stand for; "
+            "give them as numbers, or as a pandas category column whose categories are in the order of training"
+        )
+    codes = column.cat.codes.to_numpy().astype(np.float64)
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _distinct(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Number a category column's distinct values; -1 where missing."""
+    if hasattr(column, "iloc"):
         return column.cat.codes.to_numpy().astype(np.int64), list(column.cat.categories)
-    physical = column.to_physical()
-    codes = physical.cast(int).fill_null(-1).to_numpy().astype(np.int64)
-    return codes, list(column.cat.get_categories())
+    number: dict[Any, int] = {}
+    values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    codes = [-1 if value is None else number.setdefault(value, len(number)) for value in values]
+    return np.array(codes, np.int64), list(number)
 
 
 def codes_by_name(name: str, column: Any, known: Sequence[Any], unknown: Unknown) -> NDArray[np.float64]:
     """Recode a category column to the model's own codes; a missing entry becomes NaN."""
-    codes, categories = own_categories(column)
+    codes, categories = _distinct(column)
     position = {category: float(code) for code, category in enumerate(known)}
     table = np.full(len(categories) + 1, np.nan)
     for code in np.unique(codes[codes >= 0]).tolist():

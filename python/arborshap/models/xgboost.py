@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, ModelError
-from arborshap.models._frames import codes_by_name, column_of, is_category, numbers, own_categories
+from arborshap.models import unsupported
+from arborshap.models._frames import codes_by_name, column_of, is_category, numbers, position_codes
 from arborshap.models._model import Model
 from arborshap.models._ubjson import parse_ubjson
 from arborshap.models.xgboost_document import TOLERANCE, Document, read_document
@@ -20,7 +21,9 @@ def load(model: Any) -> Model:
     """Read a fitted model; a wrapper is followed to its best iteration only, as it predicts itself."""
     import xgboost
 
-    is_wrapper = not isinstance(model, xgboost.Booster)
+    is_wrapper = isinstance(model, xgboost.XGBModel)
+    if not is_wrapper and not isinstance(model, xgboost.Booster):
+        raise unsupported(model)
     if is_wrapper and not model.__sklearn_is_fitted__():
         raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
     booster = model.get_booster() if is_wrapper else model
@@ -86,11 +89,7 @@ def encoder(document: Document, missing: float = math.nan) -> Callable[[Any], ND
 def _column(document: Document, j: int, name: str, column: Any) -> NDArray[np.float64]:
     known = document.categories[j] if document.categories else None
     if known is None:
-        if not is_category(column):
-            return numbers(name, column)
-        codes = own_categories(column)[0].astype(np.float64)
-        codes[codes < 0] = np.nan
-        return codes
+        return position_codes(name, column) if is_category(column) else numbers(name, column)
     if not is_category(column):
         raise InputError(f"column {name!r} held categories in training; give it a category type here too")
     return codes_by_name(name, column, known, _refuse)
