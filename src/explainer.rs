@@ -24,6 +24,8 @@ pub enum Engine {
     Traversal,
     /// Pattern tables.
     Pattern,
+    /// Pairs of patterns that meet.
+    Sparse,
 }
 
 /// Explains rows of a forest against a background.
@@ -122,23 +124,17 @@ impl Explainer {
         if out.is_empty() {
             return Ok(out);
         }
-        let by_pattern = |tree: &usize| engine != Engine::Traversal && self.patterns.has(*tree);
+        let by_pattern = |tree: &usize| matches!(engine, Engine::Pattern | Engine::Auto) && self.patterns.has(*tree);
         let walked: Vec<usize> = (0..compiled.trees.len()).filter(|t| !by_pattern(t)).collect();
         if walked.len() < compiled.trees.len() {
             let tables = self.tables(index, workers, progress)?;
             pattern::explain(&self.patterns, compiled, &tables, rows, index, &mut out, workers, progress)?;
         }
-        traversal::average(
-            compiled,
-            &walked,
-            &self.background,
-            self.weights.as_deref(),
-            rows,
-            index,
-            &mut out,
-            workers,
-            progress,
-        )?;
+        let sparse = |t: &usize| engine != Engine::Traversal && compiled.trees[*t].max_path <= pattern::MAX_PLAYERS;
+        let (met, walked): (Vec<_>, Vec<_>) = walked.into_iter().partition(sparse);
+        let (z, weights) = (&self.background, self.weights.as_deref());
+        pattern::explain_sparse(compiled, &met, z, weights, rows, index, &mut out, workers, progress)?;
+        traversal::average(compiled, &walked, z, weights, rows, index, &mut out, workers, progress)?;
         Ok(out)
     }
 

@@ -75,6 +75,7 @@ impl PyExplainer {
             "auto" => Engine::Auto,
             "traversal" => Engine::Traversal,
             "pattern" => Engine::Pattern,
+            "sparse" => Engine::Sparse,
             other => return Err(input(format!("unknown engine {other:?}; there are auto, traversal and pattern"))),
         };
         let threads = positive(py, "n_threads", n_threads)?;

@@ -16,12 +16,14 @@
 mod explain;
 mod histogram;
 mod indices;
+mod sparse;
 mod tables;
 mod transform;
 mod units;
 
 pub(crate) use explain::{PatternTables, explain};
 pub(crate) use histogram::Histogram;
+pub(crate) use sparse::{MAX_PLAYERS, explain_sparse};
 
 use crate::engine::compiled::CompiledTree;
 use crate::index::Index;

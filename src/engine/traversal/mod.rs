@@ -15,4 +15,6 @@ mod sets;
 mod shared;
 mod walk;
 
-pub(crate) use schedule::{Walk, average, pairs};
+pub(crate) use rules::leaf as leaf_rule;
+pub(crate) use schedule::{Leaf, Walk, average, pairs};
+pub(crate) use sets::PlayerSet;

@@ -160,14 +160,14 @@ impl Walker<'_> {
 
 /// The value $v_l$ of a leaf, and the outputs it belongs to.
 #[derive(Clone, Copy)]
-struct Leaf<'a> {
+pub(crate) struct Leaf<'a> {
     values: &'a [f64],
     first_output: usize,
 }
 
 impl<'a> Leaf<'a> {
     #[inline]
-    fn of(tree: &'a CompiledTree, leaf: usize) -> Self {
+    pub(crate) fn of(tree: &'a CompiledTree, leaf: usize) -> Self {
         let first_output = match tree.output {
             Output::One(k) => k,
             Output::All => 0,
@@ -175,10 +175,20 @@ impl<'a> Leaf<'a> {
         Self { values: &tree.values[leaf * tree.width..][..tree.width], first_output }
     }
 
+    pub(crate) fn values(self) -> &'a [f64] {
+        self.values
+    }
+
+    /// Where in a row's numbers, `n_outputs` to a cell, the leaf adds to a cell.
+    #[inline(always)]
+    pub(crate) fn place(self, cell: usize, n_outputs: usize) -> usize {
+        cell * n_outputs + self.first_output
+    }
+
     /// Adds `coefficient * v` to a cell that holds `n_outputs` numbers.
     #[inline(always)]
-    fn add(self, coefficient: f64, cells: &mut [f64], cell: usize, n_outputs: usize) {
-        let start = cell * n_outputs + self.first_output;
+    pub(crate) fn add(self, coefficient: f64, cells: &mut [f64], cell: usize, n_outputs: usize) {
+        let start = self.place(cell, n_outputs);
         if let [value] = self.values {
             cells[start] += coefficient * value;
         } else {

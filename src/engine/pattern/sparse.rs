@@ -1,0 +1,375 @@
+//! Sparse patterns: only the pairs of patterns that meet.
+//!
+//! Where paths have too many players for tables, or rows are too few to pay for them, pairs are kept as bits: going
+//! down the tree, bit z of a row's set says whether the row x and the background row z still meet, that is, whether no
+//! player has failed for both. One AND updates a row's pairs with 64 background rows at once, so only the pairs that
+//! meet at a leaf cost more than a bit. There $p \mathbin{|} b$ is full, hence $S_X$ is the complement of $b$ and $S_Z$
+//! that of $p$: all pairs of one row share their $S_Z$.
+
+use crate::engine::codes::{CodedRows, SET};
+use crate::engine::compiled::{Child, Compiled, CompiledTree, Place};
+use crate::engine::traversal::{Leaf, PlayerSet, leaf_rule};
+use crate::error::Result;
+use crate::index::{self, Index, Singles};
+use crate::job::{Progress, Workers};
+use crate::rows::Rows;
+use crate::simd::{Kernel, widest};
+use crate::weights::Weights;
+
+/// Sets of background rows that go down a tree together.
+const SETS: usize = 2;
+/// Background rows that go down a tree together, one bit each.
+type Zs = [u64; SETS];
+
+/// A tree can be walked this way if its paths have at most so many players: their patterns are one word.
+pub(crate) const MAX_PLAYERS: usize = 64;
+
+/// What every thread of a call shares.
+struct Meeting<'a> {
+    compiled: &'a Compiled,
+    background: &'a CodedRows,
+    weights: Option<&'a [f64]>,
+    w: &'a Weights,
+    index: Index,
+    cells: usize,
+    /// [`Singles`] by the sizes of $S_Z$ and $S_X$, `stride` to a row.
+    give: Vec<Singles>,
+    stride: usize,
+}
+
+/// Adds the weighted mean over the background of an index, summed over some of the trees, to `out`.
+#[expect(clippy::too_many_arguments, reason = "the forest, its background, the rows, and where and how to put what")]
+pub(crate) fn explain_sparse(
+    compiled: &Compiled,
+    trees: &[usize],
+    background: &CodedRows,
+    weights: Option<&[f64]>,
+    rows: &Rows<'_>,
+    index: Index,
+    out: &mut [f64],
+    workers: &Workers,
+    progress: &Progress,
+) -> Result<()> {
+    if out.is_empty() || trees.is_empty() {
+        return Ok(());
+    }
+    let cells = out.len() / rows.len();
+    let w = &Weights::up_to(compiled.max_path());
+    let k = trees.iter().map(|&t| compiled.trees[t].max_path).max().unwrap_or(0);
+    let give = give(index, w, k);
+    let meeting = Meeting { compiled, background, weights, w, index, cells, give, stride: k + 1 };
+    let total: f64 = weights.map_or(background.len() as f64, |w| w.iter().sum());
+    let x = CodedRows::new(&compiled.columns, rows, workers);
+    let x_sets = rows.len().div_ceil(SET);
+    progress.expect(trees.len().div_ceil(GROUP) * x_sets);
+
+    // A group of trees is summed on its own, then group after group: the same order for any threads and rows.
+    let tasks: Vec<(usize, usize)> =
+        (0..trees.len().div_ceil(GROUP)).flat_map(|group| (0..x_sets).map(move |set| (group, set))).collect();
+    for tasks in tasks.chunks(ROUND.max(x_sets)) {
+        let sums = workers.map(tasks.len(), |i| {
+            let (group, set) = tasks[i];
+            let n = (rows.len() - set * SET).min(SET);
+            let mut sums = crate::error::zeros("a partial sum", &[n, cells])?;
+            for &tree in &trees[group * GROUP..trees.len().min((group + 1) * GROUP)] {
+                widest(Walk { meeting: &meeting, tree: &compiled.trees[tree], x: &x, x_set: set, n, sums: &mut sums });
+                if progress.is_cancelled() {
+                    break;
+                }
+            }
+            progress.step()?;
+            Ok(sums)
+        });
+        for (&(_, set), sums) in tasks.iter().zip(sums) {
+            let out = &mut out[set * SET * cells..];
+            out.iter_mut().zip(sums?).for_each(|(cell, sum)| *cell += sum / total);
+        }
+    }
+    Ok(())
+}
+
+/// Trees summed on their own.
+const GROUP: usize = 4;
+/// Partial sums held at once.
+const ROUND: usize = 64;
+
+/// One tree, one set of rows, all background rows.
+struct Walk<'a> {
+    meeting: &'a Meeting<'a>,
+    tree: &'a CompiledTree,
+    x: &'a CodedRows,
+    x_set: usize,
+    n: usize,
+    sums: &'a mut [f64],
+}
+
+/// Where the rows stand with one player of the path: who has satisfied all its splits so far.
+#[derive(Clone, Copy)]
+struct Standing {
+    player: u32,
+    x: u64,
+    z: Zs,
+}
+
+enum Step {
+    /// Down an edge, from the level above.
+    Enter { child: Child, split: u32, left: bool, level: u32 },
+    /// The edge's player as it stood before.
+    Restore { position: u32, before: Option<Standing> },
+}
+
+impl Kernel for Walk<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let tests = || self.tree.splits.iter().map(|s| s.test);
+        let mut x_left = Vec::new();
+        self.x.passing(self.x_set, tests(), &mut x_left);
+        let mut z_left: [Vec<u64>; SETS] = Default::default();
+        let background = self.meeting.background;
+        let mut levels: Vec<Level> = vec![Level::TOP];
+        let mut path: Vec<Standing> = Vec::new();
+        let mut position = vec![u32::MAX; self.tree.players.len()];
+        let mut stack = Vec::new();
+        let mut leaf = AtLeaf::new(self.meeting, self.tree);
+        for first in (0..background.n_sets()).step_by(SETS) {
+            let mut members = [0; SETS];
+            for (i, z_left) in z_left.iter_mut().enumerate() {
+                if first + i < background.n_sets() {
+                    members[i] = background.members(first + i);
+                    background.passing(first + i, tests(), z_left);
+                } else {
+                    z_left.clear();
+                    z_left.resize(self.tree.splits.len(), 0);
+                }
+            }
+            for (x, met) in levels[0].met.iter_mut().enumerate() {
+                *met = if x < self.n { members } else { [0; SETS] };
+            }
+            match self.tree.root.place() {
+                Place::Leaf(_) => return,
+                Place::Split(n) => push_children(self.tree, n, 1, &mut stack),
+            }
+            while let Some(step) = stack.pop() {
+                match step {
+                    Step::Restore { position: at, before } => match before {
+                        Some(standing) => path[at as usize] = standing,
+                        None => position[path.pop().expect("a player was entered").player as usize] = u32::MAX,
+                    },
+                    Step::Enter { child, split, left, level } => {
+                        let n = split as usize;
+                        let player = self.tree.splits[n].player;
+                        let side = |mask: u64| if left { mask } else { !mask };
+                        let mut standing = Standing { player, x: side(x_left[n]), z: [0; SETS] };
+                        for i in 0..SETS {
+                            standing.z[i] = side(z_left[i][n]);
+                        }
+                        let at = position[player as usize];
+                        let before = path.get(at as usize).copied();
+                        if let Some(before) = before {
+                            standing.x &= before.x;
+                            for i in 0..SETS {
+                                standing.z[i] &= before.z[i];
+                            }
+                        }
+                        let level = level as usize;
+                        if levels.len() <= level {
+                            levels.push(Level::TOP);
+                        }
+                        let (above, below) = levels.split_at_mut(level);
+                        let at = if before.is_some() { at } else { path.len() as u32 };
+                        if !below[0].enter(&above[level - 1], &standing, at) {
+                            continue;
+                        }
+                        if before.is_some() {
+                            path[at as usize] = standing;
+                        } else {
+                            position[player as usize] = at;
+                            path.push(standing);
+                        }
+                        stack.push(Step::Restore { position: at, before });
+                        match child.place() {
+                            Place::Leaf(number) => leaf.reached(number, &path, &below[0], first, self.sums),
+                            Place::Split(n) => push_children(self.tree, n, level as u32 + 1, &mut stack),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn push_children(tree: &CompiledTree, n: usize, level: u32, stack: &mut Vec<Step>) {
+    let split = &tree.splits[n];
+    stack.push(Step::Enter { child: split.right, split: n as u32, left: false, level });
+    stack.push(Step::Enter { child: split.left, split: n as u32, left: true, level });
+}
+
+/// A node on the way down: which pairs still meet there, and every row's own set.
+struct Level {
+    met: [Zs; SET],
+    /// $S_Z$ of the pairs of each row: the players it has failed; bit j is the path's j-th player.
+    s_z: [u64; SET],
+    /// $S_X$ of the pairs of each background row: the players that one has failed.
+    s_x: [u64; SETS * SET],
+}
+
+impl Level {
+    const TOP: Self = Self { met: [[0; SETS]; SET], s_z: [0; SET], s_x: [0; SETS * SET] };
+
+    /// One edge further down than `above`, where the path's `at`-th player stands so; whether any pair still meets.
+    #[inline(always)]
+    fn enter(&mut self, above: &Self, standing: &Standing, at: u32) -> bool {
+        let mut any = 0;
+        for x in 0..SET {
+            let holds = (standing.x >> x & 1).wrapping_neg();
+            for i in 0..SETS {
+                self.met[x][i] = above.met[x][i] & (standing.z[i] | holds);
+                any |= self.met[x][i];
+            }
+        }
+        if any == 0 {
+            return false;
+        }
+        let bit = 1_u64 << at;
+        for x in 0..SET {
+            self.s_z[x] = above.s_z[x] | if standing.x >> x & 1 == 0 { bit } else { 0 };
+        }
+        for i in 0..SETS {
+            for z in 0..SET {
+                let failed = if standing.z[i] >> z & 1 == 0 { bit } else { 0 };
+                self.s_x[i * SET + z] = above.s_x[i * SET + z] | failed;
+            }
+        }
+        true
+    }
+}
+
+/// Players whose gains are added up side by side.
+const LANES: usize = 16;
+
+/// What happens at the leaves, with room that is kept from leaf to leaf.
+struct AtLeaf<'a> {
+    meeting: &'a Meeting<'a>,
+    tree: &'a CompiledTree,
+    /// The path's players, by their number in the game.
+    players: Vec<u32>,
+    /// Where a leaf of one number adds to, player by player.
+    places: Vec<u32>,
+}
+
+impl<'a> AtLeaf<'a> {
+    fn new(meeting: &'a Meeting<'a>, tree: &'a CompiledTree) -> Self {
+        Self { meeting, tree, players: Vec::new(), places: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn reached(&mut self, number: usize, path: &[Standing], at: &Level, first: usize, sums: &mut [f64]) {
+        let leaf = Leaf::of(self.tree, number);
+        let meeting = self.meeting;
+        let (cells, n_outputs) = (meeting.cells, meeting.compiled.n_outputs);
+        self.players.clear();
+        self.players.extend(path.iter().map(|s| self.tree.players[s.player as usize]));
+        self.places.clear();
+        self.places.extend(self.players.iter().map(|&p| leaf.place(p as usize, n_outputs) as u32));
+        for ((zs, &s_z), sums) in at.met.iter().zip(&at.s_z).zip(sums.chunks_exact_mut(cells)) {
+            if *zs == [0; SETS] {
+                continue;
+            }
+            if meeting.index.order() == 1 {
+                let give = &meeting.give[s_z.len() * meeting.stride..][..meeting.stride];
+                match path.len() {
+                    0..=LANES => self.singles::<1>(give, zs, s_z, at, first, leaf, sums, n_outputs),
+                    17..=32 => self.singles::<2>(give, zs, s_z, at, first, leaf, sums, n_outputs),
+                    _ => self.singles::<4>(give, zs, s_z, at, first, leaf, sums, n_outputs),
+                }
+            } else {
+                let player = |j: usize| self.players[j] as usize;
+                let two = |i: usize, j: usize| player(i) * meeting.compiled.n_players + player(j);
+                each(zs, |z| {
+                    let weight = meeting.weight(first * SET + z);
+                    leaf_rule(meeting.index, meeting.w, &at.s_x[z], &s_z, player, two, |cell, c| {
+                        leaf.add(weight * c, sums, cell, n_outputs);
+                    });
+                });
+            }
+        }
+    }
+
+    /// All pairs of one row: each background row's $S_X$ gains, and $S_Z$, the same for all, loses.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "one row's place in a leaf")]
+    fn singles<const N: usize>(
+        &self,
+        give: &[Singles],
+        zs: &Zs,
+        s_z: u64,
+        at: &Level,
+        first: usize,
+        leaf: Leaf<'_>,
+        sums: &mut [f64],
+        n_outputs: usize,
+    ) {
+        let mut gains = [[0.0; LANES]; N];
+        let mut loss = 0.0;
+        // Plain loops: a closure would not be compiled for the wide instructions.
+        for i in 0..SETS {
+            let mut rest = zs[i];
+            while rest != 0 {
+                let z = i * SET + rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let s_x = at.s_x[z];
+                let give = give[s_x.count_ones() as usize];
+                let weight = self.meeting.weight(first * SET + z);
+                loss += weight * give.in_z;
+                let gain = weight * give.in_x;
+                for n in 0..N {
+                    for j in 0..LANES {
+                        gains[n][j] += if s_x >> (n * LANES + j) & 1 == 1 { gain } else { 0.0 };
+                    }
+                }
+            }
+        }
+        for n in 0..N {
+            for j in 0..LANES {
+                gains[n][j] = if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
+            }
+        }
+        if let &[value] = leaf.values() {
+            for (&cell, gain) in self.places.iter().zip(gains.as_flattened()) {
+                sums[cell as usize] += gain * value;
+            }
+        } else {
+            for (&player, &gain) in self.players.iter().zip(gains.as_flattened()) {
+                leaf.add(gain, sums, player as usize, n_outputs);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn each(zs: &Zs, mut f: impl FnMut(usize)) {
+    for (i, zs) in zs.iter().enumerate() {
+        zs.for_each(|z| f(i * SET + z));
+    }
+}
+
+impl Meeting<'_> {
+    #[inline(always)]
+    fn weight(&self, z: usize) -> f64 {
+        self.weights.map_or(1.0, |w| w[z])
+    }
+}
+
+/// What a leaf gives for every size of $S_Z$ (rows) and $S_X$ (columns) up to `k` players.
+fn give(index: Index, w: &Weights, k: usize) -> Vec<Singles> {
+    let sizes = (0..=k).flat_map(|z| (0..=k).map(move |x| (x, x + z)));
+    let give = sizes.map(|(x, xz)| match (index, xz) {
+        (_, 0) => Singles { in_x: 0.0, in_z: 0.0 },
+        (Index::Banzhaf, _) => index::banzhaf(xz),
+        _ => index::shapley(w, x, xz),
+    });
+    give.collect()
+}
