@@ -214,9 +214,9 @@ def frozen_copy(name: str, given: ArrayLike, dtype: type[np.number[Any]], ndim: 
 
 
 def count(name: str, given: Any) -> int:
-    """A whole number that is not negative, or an error that says which one was not."""
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
-        raise ModelError(f"{name} must be a whole number that is not negative, not {given!r}")
+    """A whole number that the format can hold, or an error that says which one was not."""
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or not 0 <= given < 2**31:
+        raise ModelError(f"{name} must be a whole number from 0 to {2**31 - 1}, not {given!r}")
     return int(given)
 
 

@@ -151,7 +151,8 @@ def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -
     if len(scores) not in (1, n_outputs):
         raise ModelError(f"base_score has {len(scores)} values for {n_outputs} outputs")
     try:
-        base = [to_margin(float(np.float32(score))) for score in scores]
+        with np.errstate(over="ignore"):
+            base = [to_margin(float(np.float32(score))) for score in scores]
     except (ValueError, TypeError, ZeroDivisionError):
         raise ModelError(f"base_score {text[:80]} is no starting point for the objective {objective!r}") from None
     return np.broadcast_to(np.array(base, np.float32), n_outputs), link
@@ -159,14 +160,14 @@ def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -
 
 def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration: str | None) -> tuple[int, int]:
     """Count the boosting rounds to follow, and the trees they hold."""
-    indptr = model.get("iteration_indptr")
-    if indptr is None:
+    if "iteration_indptr" in model:
+        indptr = frozen_copy("iteration_indptr", take_list(model, "iteration_indptr", "gbtree"), np.int64)
+    else:
         # Before XGBoost 2: every round is as large as the first.
         parameters = take(model, "gbtree_model_param", dict, "gbtree")
-        outputs = int(np.max(as_array("tree_info", tree_info), initial=0)) + 1
+        outputs = int(np.max(frozen_copy("tree_info", tree_info, np.int32), initial=0)) + 1
         size = outputs * max(1, whole(parameters.get("num_parallel_tree", "1"), "num_parallel_tree"))
-        indptr = range(0, n_trees + 1, size)
-    indptr = frozen_copy("iteration_indptr", list(indptr), np.int64)
+        indptr = np.array(range(0, n_trees + 1, size), np.int64)
     rounds = len(indptr) - 1
     if best_iteration is not None:
         rounds = min(rounds, whole(best_iteration, "best_iteration") + 1)

@@ -12,6 +12,8 @@ from arborshap.forest import as_array, frozen_copy
 from arborshap.forest_builder import ForestBuilder
 from arborshap.models._document import take, take_list, whole
 
+_MAX_CATEGORY = 1 << 24  # above this float32 no longer tells whole numbers apart
+
 
 def float32(name: str, numbers: Any, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float32]:
     """Round to the precision XGBoost keeps its numbers in, whatever precision they were written in."""
@@ -50,7 +52,7 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
     if 2 * (len(leaf) - np.count_nonzero(leaf)) + 1 != len(leaf):
         # More nodes than the splits have children: pruning cut some off and left them behind in the arrays.
         left, right = (frozen_copy(f"{where}: {key}", a, np.int32) for key, a in (("left", left), ("right", right)))
-        kept = _reached(left, right)
+        kept = _reached(where, left, right)
         number = np.append(np.cumsum(kept) - 1, -1)  # so that -1 stays -1
         left, right, feature, condition = number[left[kept]], number[right[kept]], feature[kept], condition[kept]
         value, default_left, cover = value[kept], default_left[kept], cover[kept]
@@ -69,12 +71,15 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
     )
 
 
-def _reached(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Mark the nodes that a path from the root reaches; all of them if a child is out of range, to be refused later."""
-    if max(left.max(), right.max()) >= len(left) or min(left.min(), right.min()) < -1:
-        return np.ones(len(left), np.bool_)
+def _reached(where: str, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Mark the nodes that a path from the root reaches."""
+    for side, children in (("left", left), ("right", right)):
+        beyond = (children < -1) | (children >= len(left))
+        if beyond.any():
+            node = int(np.argmax(beyond))
+            raise ModelError(f"{where}, node {node}: its {side} child is node {children[node]} of {len(left)}")
     reached = np.zeros(len(left), np.bool_)
-    waiting = [0]
+    waiting = [0] if len(left) else []
     while waiting:
         node = waiting.pop()
         if not reached[node]:
@@ -127,6 +132,8 @@ def _category_sets(where: str, tree: dict[str, Any], leaf: NDArray[np.bool_]) ->
         if start < 0 or size < 0 or start + size > len(categories):
             raise ModelError(f"{where}, node {node}: its categories run from {start} to {start + size}, too far")
         sets[node] = categories[start : start + size]
+        if (sets[node] >= _MAX_CATEGORY).any():
+            raise ModelError(f"{where}, node {node}: category {sets[node].max()} is beyond what XGBoost can hold")
     bare = [node for node in np.flatnonzero((categorical == 1) & ~leaf).tolist() if node not in sets]
     if bare:
         raise ModelError(f"{where}, node {bare[0]}: a categorical split without categories")

@@ -1,0 +1,93 @@
+"""The readers of JSON and UBJSON: what they read, and that nothing in a file can lead them astray."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from typing import Any
+
+import pytest
+
+from arborshap.exceptions import ModelError
+from arborshap.models._json import parse_json
+from arborshap.models._ubjson import parse_ubjson
+
+L = b"L" + struct.pack(">q", 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{" + b"L" + struct.pack(">q", 2**62) + b"a", "4611686018427387904 bytes are announced where 1 are left"),
+        (b"{" + b"L" + struct.pack(">q", -5) + b"a", "a length is -5"),
+        (b"{" + L + b"a[$d#L" + struct.pack(">q", 2**61), "bytes are announced"),
+        (b"{" + L + b"a[$Z#L" + struct.pack(">q", 2**61), "which is no number"),
+        (b"{" + L + b"a[#L" + struct.pack(">q", 2**61), "2305843009213693952 entries are announced"),
+        (b"{" + L + b"a{#L" + struct.pack(">q", 2**61), "2305843009213693952 entries are announced"),
+        (b"{" + L + b"a[$d", "an array of one type does not say how long it is|announced"),
+        (b"{" + L + b"aZ" + L + b"aZ}", "the key 'a' appears twice"),
+        (b"{" + L + b"\xffZ}", "a text is not UTF-8"),
+        (b"{" + L + b"aX}", "a value is of unknown type b'X'"),
+        (b"{" + L + b"aZ}Z", "there is more after the end"),
+        (b"{" + L + b"aZ", "a length is missing"),
+        (b"{" + L + b"a" + b"[" * 200_000, "announced where 0 are left"),
+        (b"{", "a length is missing"),
+        (b"", "announced where 0 are left"),
+    ],
+)
+def test_hostile_ubjson(content: bytes, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        parse_ubjson(content, "the file")
+
+
+def test_ubjson_reads_all_that_it_may_hold() -> None:
+    content = (
+        b"{" + b"i\x01" + b"a" + b"[i\x05U\xffI\xff\xfel\x00\x00\x00\x07d?\x80\x00\x00D@\x00\x00\x00\x00\x00\x00\x00]"
+        b"U\x01bS" + L + b"xI\x00\x01cTl\x00\x00\x00\x01dF" + L + b"eZ" + L + b"fCq" + L + b"g{}" + L + b"h[#i\x02TF"
+        + L + b"i[$I#i\x02\x00\x01\xff\xff}"
+    )  # fmt: skip
+    parsed = parse_ubjson(content, "the file")
+    assert parsed.pop("i").tolist() == [1, -1]
+    assert parsed == {
+        "a": [5, 255, -2, 7, 1.0, 2.0],
+        "b": "x",
+        "c": True,
+        "d": False,
+        "e": None,
+        "f": "q",
+        "g": {},
+        "h": [True, False],
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"a": \xff}', "not UTF-8 text: byte 6 is invalid"),
+        (b'{"a": 1, "a": 2}', "the key 'a' appears twice"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "is not valid JSON"),
+        (b"[" * 200_000, "it ends too early"),
+        (b"[" * 200_000 + b"]" * 199_999, "it ends too early"),
+        (b"[" * 5000 + b"1 2" + b"]" * 5000, "a comma or the end is missing"),
+        (b"[" * 5000 + b"1,]" + b"]" * 5000, "unexpected ']'"),
+        (b"[" * 5000 + b"}" + b"]" * 5000, "unexpected '}'"),
+        (b"[" * 5000 + b"tru" + b"]" * 5000, "'tru' is no value"),
+        (b"[" * 5000 + b'"' + b"]" * 5000, "unexpected character"),
+        (b"[" * 5000 + b'{"a" 1}' + b"]" * 5000, "a key and its colon are missing"),
+        (b"[" * 5000 + b'{"a": 1, "a": 2}' + b"]" * 5000, "the key 'a' appears twice"),
+    ],
+)
+def test_hostile_json(content: bytes, message: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(ModelError, match=message):
+        parse_json(content, "the file")
+    assert time.monotonic() - started < 5.0
+
+
+def test_json_nested_deeper_than_the_standard_parser_goes() -> None:
+    inner: Any = {"x": [1, -2.5e3, 'a"\u00e9', True, None, {}, []]}
+    parsed = parse_json("[" * 5000 + json.dumps(inner) + "]" * 5000, "the file")
+    for _ in range(5000):
+        (parsed,) = parsed
+    assert parsed == inner
