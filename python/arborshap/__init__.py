@@ -18,6 +18,7 @@ from arborshap.explainer import TreeExplainer
 from arborshap.explanation import Explanation
 from arborshap.forest import Forest
 from arborshap.forest_builder import ForestBuilder
+from arborshap.models import supported_models
 
 __all__ = [
     "ArborshapError",
@@ -31,4 +32,5 @@ __all__ = [
     "UnsupportedModelError",
     "VerificationError",
     "__version__",
+    "supported_models",
 ]

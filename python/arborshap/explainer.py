@@ -24,7 +24,7 @@ from arborshap._threads import thread_count
 from arborshap._verify import verify as verify_margins
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
-from arborshap.frames import Rows, read_rows, read_some_rows
+from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.models import load
 
@@ -104,7 +104,8 @@ class TreeExplainer:
         self._n_threads = thread_count(n_jobs)
         self._memory_limit = checked_memory_limit(memory_limit)
         self._engine = engine
-        self._model = load(model, feature_names=feature_names)
+        # A dump says what its columns are called, but not where they are.
+        self._model = load(model, feature_names=column_names(data) if feature_names is None else feature_names)
         forest = self._model.forest
 
         own_names = checked_names(feature_names, forest.n_features)

@@ -117,6 +117,15 @@ def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
     return read_rows(data, what, **options)
 
 
+def column_names(data: Any) -> list[str] | None:
+    """Name the columns of rows not read yet: a frame's own names, XGBoost's f0, f1, ... for a matrix."""
+    kind = _frame_kind(data)
+    if kind is not None and not _is_numbered(data, kind):
+        return [str(name) for name in (data.schema.names if kind == "pyarrow" else data.columns)]
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    return [f"f{j}" for j in range(shape[1])] if len(shape) == 2 else None
+
+
 def check_names(names: Iterable[object], what: str) -> list[str]:
     """Column names as text, each used once."""
     texts = [str(name) for name in names]
@@ -160,6 +169,12 @@ def _frame_kind(data: Any) -> str | None:
             case "pyarrow", "Table" | "RecordBatch":
                 return "pyarrow"
     return None
+
+
+def _is_numbered(frame: Any, kind: str) -> bool:
+    """Whether a pandas frame was made from a bare array, so that its columns are numbered and not named."""
+    found = frame.columns if kind == "pandas" else ()
+    return type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
 
 
 def _as_array(data: Any, what: str) -> NDArray[Any]:
@@ -208,8 +223,7 @@ def _read_frame(
     spaces_are_underscores: bool,
 ) -> Rows:
     found = frame.schema.names if kind == "pyarrow" else frame.columns
-    # A pandas frame made from a bare array is numbered, not named.
-    numbered = kind == "pandas" and type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
+    numbered = _is_numbered(frame, kind)
     own_names = check_names(found, what)
     if names is not None and not numbered:
         spelled = own_names

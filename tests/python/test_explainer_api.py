@@ -219,6 +219,22 @@ def stump(threshold: float, default_left: bool) -> Forest:
     return builder.build(base=0.5)
 
 
+@pytest.mark.filterwarnings("ignore:An XGBoost dump")
+def test_the_columns_of_a_dump_are_found_in_the_background() -> None:
+    expected = TreeExplainer(named_regressor(), rows()).shap_values(rows())
+    named = named_regressor().get_booster().get_dump(dump_format="json")
+    numbered = regressor().get_booster().get_dump(dump_format="json")
+    for data in frames(rows())[:3]:
+        explain = TreeExplainer(named, data)
+        order = [explain.feature_names.index(name) for name in NAMES]
+        np.testing.assert_allclose(explain.shap_values(data)[:, order], expected, atol=1e-6)
+    only_first = xgboost.XGBRegressor(n_estimators=2, max_depth=1, n_jobs=1).fit(rows(), rows()[:, 0] > 0)
+    for data in (rows(), pd.DataFrame(rows()), scipy.sparse.csr_array(np.nan_to_num(rows()))):
+        np.testing.assert_allclose(TreeExplainer(numbered, rows()).shap_values(rows()), expected, atol=1e-6)
+        stumps = TreeExplainer(only_first.get_booster().get_dump(dump_format="json"), data)
+        assert stumps.feature_names == ["f0", "f1", "f2", "f3", "f4"]
+
+
 def test_lightgbms_spelling_of_names_is_understood() -> None:
     frame = pd.DataFrame(rows(), columns=[name.replace("_", " ") for name in NAMES])
     model = lightgbm.LGBMRegressor(n_estimators=3, num_leaves=4, n_jobs=1, verbose=-1).fit(frame, target())
@@ -417,9 +433,9 @@ def test_n_jobs_counts_as_scikit_learn_does(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_result_beyond_the_memory_limit_is_refused_before_it_is_computed() -> None:
-    explain = TreeExplainer(regressor(), rows(), memory_limit=10_000)
+    explain = TreeExplainer(regressor(), rows(), memory_limit=2400)
     assert explain.shap_values(rows()).nbytes == 2400
-    with pytest.raises(MemoryError, match=r"60 x 60 x 5 x 1 float64 values, takes 144,000 bytes .* 10,000"):
+    with pytest.raises(MemoryError, match=r"60 x 60 x 5 x 1 float64 values, takes 144,000 bytes .* 2,400"):
         explain.pair_values(rows())
     with pytest.raises(MemoryError, match="takes 72,000 bytes"):
         explain.pair_values(rows(), dtype=np.float32)

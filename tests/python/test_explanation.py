@@ -69,6 +69,7 @@ def test_shape_and_length() -> None:
 
 def test_a_row() -> None:
     explanation = single()
+    assert explanation[-5].base_values == 0.0
     row = explanation[-2]
     np.testing.assert_array_equal(row.values, explanation.values[3])
     assert row.base_values == 3.0
@@ -295,6 +296,7 @@ def test_shap_gets_a_group_as_one_column_it_can_print() -> None:
     assert theirs.data[:, 0].tolist() == [1.0, 5.0, 9.0, 13.0, 17.0]
     assert np.isnan(theirs.data[:, 1]).all()
     assert theirs.display_data[1].tolist() == [5.0, "4, 6, 7"]
+    assert grouped()[:, "race"].to_shap().data is None
     row = grouped()[1].to_shap()
     assert row.display_data.tolist() == [5.0, "4, 6, 7"]
 
