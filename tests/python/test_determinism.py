@@ -1,0 +1,226 @@
+"""The same numbers whoever asks and however: threads, batches, many callers, a fork; and Ctrl-C ends a call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from arborshap import Forest, ForestBuilder, TreeExplainer
+from oracle import ENGINES, INDICES
+
+Array = NDArray[np.float64]
+every_engine = pytest.mark.parametrize("engine", ENGINES)
+
+
+def complete_trees(n_trees: int, depth: int, n_features: int, n_outputs: int = 1) -> Forest:
+    rng = np.random.default_rng(11)
+    inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
+    left = np.where(np.arange(nodes) < inner, 2 * np.arange(nodes) + 1, -1)
+    builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
+    for tree in range(n_trees):
+        builder.add_tree(
+            left=left,
+            right=np.where(left < 0, -1, left + 1),
+            feature=rng.integers(0, n_features, nodes),
+            threshold=rng.normal(size=nodes),
+            value=rng.normal(size=nodes),
+            output=tree % n_outputs,
+        )
+    return builder.build()
+
+
+def rows(n: int, n_features: int, seed: int) -> Array:
+    return np.random.default_rng(seed).normal(size=(n, n_features))
+
+
+@cache
+def forest() -> Forest:
+    return complete_trees(30, 5, 8, n_outputs=2)
+
+
+def all_values(explainer: TreeExplainer, X: Array) -> list[Array]:
+    return [explainer(X, index=index).values for index in INDICES]  # type: ignore[arg-type]
+
+
+def assert_same(some: list[Array], others: list[Array]) -> None:
+    for one, other in zip(some, others, strict=True):
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+
+
+@every_engine
+@pytest.mark.parametrize(("n", "m"), [(1200, 50), (5, 4500), (70, 130)])
+def test_number_of_threads(engine: str, n: int, m: int) -> None:
+    X, Z = rows(n, 8, 1), rows(m, 8, 2)
+    weights = np.random.default_rng(3).random(m)
+    alone = TreeExplainer(forest(), Z, sample_weight=weights, engine=engine, n_jobs=1)
+    expected = all_values(alone, X)
+    for n_jobs in (2, 4):
+        explainer = TreeExplainer(forest(), Z, sample_weight=weights, engine=engine, n_jobs=n_jobs)
+        assert_same(all_values(explainer, X), expected)
+        assert np.asarray(explainer.expected_value).tobytes() == np.asarray(alone.expected_value).tobytes()
+
+
+def test_number_of_threads_for_pairs() -> None:
+    X, Z = rows(40, 8, 1), rows(150, 8, 2)
+    values = [TreeExplainer(forest(), Z, n_jobs=n_jobs).pair_values(X) for n_jobs in (1, 2, 4)]
+    assert_same(values[1:], values[:1] * 2)
+
+
+@every_engine
+def test_batch(engine: str) -> None:
+    """A row alone has the values it has among others, wherever it stands; so does one call after another."""
+    X, Z = rows(1100, 8, 1), rows(100, 8, 2)
+    explainer = TreeExplainer(forest(), Z, engine=engine, n_jobs=2)
+    together = all_values(explainer, X)
+    for row in (0, 1, 63, 64, 127, 128, 1099):
+        assert_same(all_values(explainer, X[row : row + 1]), [values[row : row + 1] for values in together])
+    order = np.random.default_rng(4).permutation(1100)
+    assert_same(all_values(explainer, X[order]), [values[order] for values in together])
+    assert_same(all_values(explainer, X), together)
+
+
+@every_engine
+def test_order_in_memory(engine: str) -> None:
+    X, Z = rows(30, 8, 1), rows(100, 8, 2)
+    expected = all_values(TreeExplainer(forest(), Z, engine=engine), X)
+    explainer = TreeExplainer(forest(), np.asfortranarray(Z), engine=engine)
+    assert_same(all_values(explainer, np.asfortranarray(X)), expected)
+    assert_same(all_values(explainer, np.repeat(X, 2, axis=0)[::2]), expected)
+
+
+@every_engine
+def test_many_threads_on_one_explainer(engine: str) -> None:
+    """Whatever an explainer prepares on first use, it prepares once and right with everyone asking at the same time."""
+    X, Z = rows(200, 8, 1), rows(300, 8, 2)
+    expected = all_values(TreeExplainer(forest(), Z, engine=engine, n_jobs=1), X)
+    explainer = TreeExplainer(forest(), Z, engine=engine, n_jobs=2)
+    slices = [slice(start, start + 50) for start in range(0, 200, 50)] * 4
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda part: all_values(explainer, X[part]), slices))
+    for part, values in zip(slices, found, strict=True):
+        assert_same(values, [value[part] for value in expected])
+
+
+# --- in a process of its own ------------------------------------------------------------------------------------
+
+PREAMBLE = textwrap.dedent("""
+    import os, sys, time
+    sys.path.insert(0, {here!r})
+    import numpy as np
+    from arborshap import TreeExplainer
+    from test_determinism import complete_trees, rows
+""").format(here=os.path.dirname(os.path.abspath(__file__)))
+
+
+def start(script: str, *arguments: str) -> subprocess.Popen[str]:
+    code = PREAMBLE + textwrap.dedent(script)
+    command = [sys.executable, "-u", "-W", "ignore::DeprecationWarning", "-c", code, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen[str], seconds: float) -> str:
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    assert process.returncode == 0, errors
+    return output
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@every_engine
+def test_fork(engine: str) -> None:
+    """A child of a process that has explained with threads explains too, and nothing waits for threads left behind."""
+    output = finish(
+        start(
+            """
+            forest, X, Z = complete_trees(20, 5, 8), rows(300, 8, 1), rows(300, 8, 2)
+            explainer = TreeExplainer(forest, Z, engine=sys.argv[1], n_jobs=2)
+            expected = explainer.shap_values(X)
+            child = os.fork()
+            if child == 0:
+                again = explainer.shap_values(X)
+                anew = TreeExplainer(forest, Z, engine=sys.argv[1], n_jobs=2).shap_values(X)
+                os._exit(0 if again.tobytes() == anew.tobytes() == expected.tobytes() else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            print("same")
+            """,
+            engine,
+        ),
+        60,
+    )
+    assert output == "same\n"
+
+
+LONG = {
+    "values": "explainer.shap_values(X)",
+    "interactions": "explainer.taylor_values(X[:20_000])",
+    "pairs": "explainer.pair_values(X[:100], X[:20_000])",
+    "contrast": "explainer.contrast(X, X)",
+    "construction": "TreeExplainer(forest, X, n_jobs=2)",
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an interrupt cannot be sent to one process alone")
+@pytest.mark.parametrize(
+    ("engine", "call"),
+    [*((engine, "values") for engine in ENGINES), *(("auto", call) for call in LONG if call != "values")],
+)
+def test_interrupt(engine: str, call: str) -> None:
+    """Ctrl-C ends a call that takes long within two seconds, and the process goes on."""
+    process = start(
+        f"""
+        X, forest = rows(300_000, 30, 1), complete_trees(500, 8, 30)
+        explainer = TreeExplainer(forest, X[:1000], engine=sys.argv[1], n_jobs=2)
+        try:
+            print("started")
+            {LONG[call]}
+            print("ended by itself")
+        except KeyboardInterrupt:
+            print("interrupted")
+        small = TreeExplainer(complete_trees(3, 3, 30), X[:50], engine=sys.argv[1], n_jobs=2)
+        print(small.shap_values(X[:2]).shape)
+        """,
+        engine,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    time.sleep(0.5)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    answer = process.stdout.readline()
+    elapsed = time.monotonic() - sent
+    output = finish(process, 60)
+    assert answer == "interrupted\n"
+    assert elapsed < 2.0, f"it took {elapsed:.1f} s"
+    assert output == "(2, 30)\n"
+
+
+@every_engine
+def test_progress_may_end_a_call(engine: str) -> None:
+    """An exception of the caller's own progress function comes through, and the explainer stays usable."""
+
+    class StopHereError(Exception):
+        pass
+
+    def stop(fraction: float) -> Any:
+        raise StopHereError(f"{fraction:.0%}")
+
+    X = rows(40_000, 30, 1)
+    explainer = TreeExplainer(complete_trees(60, 8, 30), X, engine=engine, n_jobs=2)
+    with pytest.raises(StopHereError):
+        explainer.shap_values(X, progress=stop)
+    assert explainer.shap_values(X[:1]).shape == (1, 30)
