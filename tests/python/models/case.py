@@ -82,6 +82,15 @@ def columns_of(predicted: Any) -> NDArray[np.float64]:
     return array.reshape(len(array), -1)
 
 
+def predicted(link: str, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What a model with this link predicts, given its raw prediction."""
+    if link == "logistic":
+        return np.asarray(1.0 / (1.0 + np.exp(-raw)))
+    if link == "softmax":
+        return np.asarray(np.exp(raw) / np.exp(raw).sum(axis=1, keepdims=True))
+    return np.exp(raw) if link == "log" else raw
+
+
 def edge_rows(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rows whose values sit on the forest's thresholds and one float32 or float64 step to either side."""
     rows: list[NDArray[np.float64]] = []
