@@ -6,43 +6,44 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
 use crate::engine::pattern::{self, Histogram, PatternForest, PatternTables, Source};
+use crate::engine::plan::{self, Engine, Plan, can_have_tables};
 use crate::engine::traversal::{self, Walk};
+use crate::engine::{cover, leaf_weights};
 use crate::error::{Error, Result, zeros};
 use crate::forest::Forest;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
+use crate::memory;
 use crate::players::Players;
 use crate::rows::Rows;
 
-/// Which engine explains.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Engine {
-    /// Whichever is expected to be faster, tree by tree.
-    #[default]
-    Auto,
-    /// The paper's traversal of all pairs.
-    Traversal,
-    /// Pattern tables.
-    Pattern,
-    /// Pairs of patterns that meet.
-    Sparse,
-}
-
-/// Explains rows of a forest against a background.
+/// Explains rows of a forest.
 ///
-/// The game is $\nu(S) = E_z[h(x \text{ on } S, z \text{ elsewhere})]$ over the players; results are the exact index
-/// of that game, the mean over all pairs $(x, z)$.
+/// Against a background, the game is $\nu(S) = E_z[h(x \text{ on } S, z \text{ elsewhere})]$ over the players, and
+/// results are the exact index of that game, the mean over all pairs $(x, z)$. Without one, players that have not
+/// joined follow the training rows (path-dependent).
 #[derive(Debug)]
 pub struct Explainer {
     compiled: Compiled,
-    patterns: PatternForest,
     n_features: usize,
-    background: CodedRows,
-    weights: Option<Vec<f64>>,
+    absent: Absent,
     expected: Vec<f64>,
-    histogram: OnceLock<Histogram>,
+    memory_limit: usize,
+    patterns: OnceLock<PatternForest>,
     tables: Mutex<HashMap<Index, Arc<PatternTables>>>,
 }
+
+/// What stands in for the players that have not joined.
+#[derive(Debug)]
+enum Absent {
+    /// Background rows.
+    Background { codes: Option<CodedRows>, len: usize, weights: Option<Vec<f64>>, histogram: OnceLock<Histogram> },
+    /// The shares of the training rows.
+    Cover { ratios: OnceLock<Vec<Vec<Vec<f64>>>> },
+}
+
+/// Rows coded at a time when the background is not kept.
+const PASSING_ROWS: usize = 1 << 18;
 
 impl Explainer {
     /// Compiles a forest, its players and a background whose rows may carry weights.
@@ -53,34 +54,99 @@ impl Explainer {
         weights: Option<&[f64]>,
         workers: &Workers,
     ) -> Result<Self> {
-        let n_features = forest.n_features();
-        background.expect_width("the background", n_features)?;
-        if players.n_features() != n_features {
-            return Err(Error::Input(format!(
-                "the players map {} features, but the model has {n_features}",
-                players.n_features()
-            )));
-        }
+        background.expect_width("the background", forest.n_features())?;
         if background.is_empty() {
             return Err(Error::Input(
                 "the background has no rows; an explanation needs at least one to compare with".into(),
             ));
         }
         check_weights(weights, background.len())?;
-        let expected = expected_value(forest, background, weights, workers);
-        let compiled = Compiled::new(forest, players);
-        let patterns = PatternForest::new(&compiled.trees, |tree| tree.max_path <= 13);
-        let background = CodedRows::new(&compiled.columns, background, workers);
-        Ok(Self {
-            compiled,
-            patterns,
-            n_features,
-            background,
+        let absent = Absent::Background {
+            codes: None,
+            len: background.len(),
             weights: weights.map(<[f64]>::to_vec),
-            expected,
             histogram: OnceLock::new(),
+        };
+        let mut this = Self::compile(forest, players, absent, workers)?;
+        this.take_in(background, workers)?;
+        this.expected = this.expect(forest.base(), workers)?;
+        Ok(this)
+    }
+
+    /// Compiles a forest whose trees say how many training rows went each way, to explain without a background.
+    pub fn path_dependent(forest: &Forest, players: &Players, workers: &Workers) -> Result<Self> {
+        if let Some(tree) = forest.trees().iter().position(|t| t.cover.is_none()) {
+            return Err(Error::Input(format!(
+                "path-dependent values need the training weight of every node, and tree {tree} has none; give a background"
+            )));
+        }
+        let mut this = Self::compile(forest, players, Absent::Cover { ratios: OnceLock::new() }, workers)?;
+        this.expected = cover::expected_value(&this.compiled, forest.base());
+        Ok(this)
+    }
+
+    fn compile(forest: &Forest, players: &Players, absent: Absent, workers: &Workers) -> Result<Self> {
+        let n_features = forest.n_features();
+        if players.n_features() != n_features {
+            return Err(Error::Input(format!(
+                "the players map {} features, but the model has {n_features}",
+                players.n_features()
+            )));
+        }
+        Ok(Self {
+            compiled: Compiled::new(forest, players, workers),
+            n_features,
+            absent,
+            expected: Vec::new(),
+            memory_limit: memory::available() / 2,
+            patterns: OnceLock::new(),
             tables: Mutex::default(),
         })
+    }
+
+    /// The same explainer, whose tables take no more than this many bytes; by default half of what is available.
+    #[must_use]
+    pub fn with_memory_limit(self, bytes: usize) -> Self {
+        Self { memory_limit: bytes, ..self }
+    }
+
+    /// Codes the background, and counts it right away where tables will surely be wanted or it is too large to keep.
+    fn take_in(&mut self, background: &Rows<'_>, workers: &Workers) -> Result<()> {
+        let n = background.len();
+        let all_tables = self.compiled.trees.iter().all(can_have_tables);
+        let keep = !all_tables || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
+        let eager = !keep || self.plan_for(n, Index::Shapley, Engine::Auto)?.tables;
+        let Absent::Background { codes, weights, histogram, .. } = &mut self.absent else { return Ok(()) };
+        if keep {
+            *codes = Some(CodedRows::new(&self.compiled.columns, background, workers));
+        }
+        if !eager {
+            return Ok(());
+        }
+        let patterns = self.patterns.get_or_init(|| PatternForest::new(&self.compiled.trees, workers));
+        let weights = weights.as_deref();
+        let mut sums = Histogram::empty(patterns, weights.map(largest))?;
+        let progress = Progress::default();
+        if let Some(codes) = codes {
+            sums.add(patterns, codes, weights, workers, &progress)?;
+        } else {
+            for start in (0..n).step_by(PASSING_ROWS) {
+                let end = n.min(start + PASSING_ROWS);
+                let codes = CodedRows::new(&self.compiled.columns, &background.slice(start, end), workers);
+                sums.add(patterns, &codes, weights.map(|w| &w[start..end]), workers, &progress)?;
+            }
+        }
+        *histogram = OnceLock::from(sums);
+        Ok(())
+    }
+
+    /// The mean margin over the background, from how many rows are in each leaf.
+    fn expect(&self, base: &[f64], workers: &Workers) -> Result<Vec<f64>> {
+        let Absent::Background { codes, weights, histogram, .. } = &self.absent else {
+            unreachable!("there is a background")
+        };
+        let counted = histogram.get().zip(self.patterns.get());
+        leaf_weights::expected_value(&self.compiled, base, counted, codes.as_ref(), weights.as_deref(), workers)
     }
 
     /// The weighted mean of $h(z)$ over the background, one number an output.
@@ -101,10 +167,37 @@ impl Explainer {
         self.compiled.n_outputs
     }
 
-    /// Number of background rows.
+    /// Number of background rows; none for a path-dependent explainer.
     #[must_use]
     pub fn n_background(&self) -> usize {
-        self.background.len()
+        match &self.absent {
+            Absent::Background { len, .. } => *len,
+            Absent::Cover { .. } => 0,
+        }
+    }
+
+    /// How a call with that many rows would be carried out, and why; an error if it could not be.
+    pub fn plan(&self, n_rows: usize, index: Index, engine: Engine) -> Result<Plan> {
+        self.plan_for(n_rows, index, engine)
+    }
+
+    fn plan_for(&self, rows: usize, index: Index, engine: Engine) -> Result<Plan> {
+        let call = plan::Call {
+            rows,
+            background: self.n_background(),
+            index,
+            counted: match &self.absent {
+                Absent::Background { histogram, .. } => histogram.get().is_some(),
+                Absent::Cover { .. } => true,
+            },
+            built: self.kept().contains_key(&index),
+            memory_limit: self.memory_limit,
+        };
+        Plan::new(&self.compiled, engine, &call)
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<Index, Arc<PatternTables>>> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The index of each row, averaged over the background: `(rows, players, outputs)`, or
@@ -118,41 +211,76 @@ impl Explainer {
         progress: &Progress,
     ) -> Result<Vec<f64>> {
         rows.expect_width("the data", self.n_features)?;
+        let plan = self.plan_for(rows.len(), index, engine)?;
         let compiled = &self.compiled;
         let per_output = index.cells(compiled.n_players).unwrap_or(usize::MAX);
         let mut out = zeros("the result", &[rows.len(), per_output, compiled.n_outputs])?;
         if out.is_empty() {
             return Ok(out);
         }
-        let by_pattern = |tree: &usize| matches!(engine, Engine::Pattern | Engine::Auto) && self.patterns.has(*tree);
-        let walked: Vec<usize> = (0..compiled.trees.len()).filter(|t| !by_pattern(t)).collect();
-        if walked.len() < compiled.trees.len() {
-            let tables = self.tables(index, workers, progress)?;
-            pattern::explain(&self.patterns, compiled, &tables, rows, index, &mut out, workers, progress)?;
+        let by_tables = |t: &usize| plan.tables && can_have_tables(&compiled.trees[*t]);
+        let rest: Vec<usize> = (0..compiled.trees.len()).filter(|t| !by_tables(t)).collect();
+        if plan.tables {
+            self.by_tables(rows, index, &mut out, workers, progress)?;
         }
-        let sparse = |t: &usize| engine != Engine::Traversal && compiled.trees[*t].max_path <= pattern::MAX_PLAYERS;
-        let (met, walked): (Vec<_>, Vec<_>) = walked.into_iter().partition(sparse);
-        let (z, weights) = (&self.background, self.weights.as_deref());
-        pattern::explain_sparse(compiled, &met, z, weights, rows, index, &mut out, workers, progress)?;
-        traversal::average(compiled, &walked, z, weights, rows, index, &mut out, workers, progress)?;
+        match &self.absent {
+            Absent::Cover { .. } => cover::explain_cover(compiled, &rest, rows, index, &mut out, workers, progress)?,
+            Absent::Background { .. } if rest.is_empty() => {}
+            Absent::Background { codes, weights, .. } => {
+                let z = codes.as_ref().ok_or_else(too_large)?;
+                let w = weights.as_deref();
+                let sparse =
+                    |t: &usize| engine != Engine::Traversal && compiled.trees[*t].max_path <= pattern::MAX_PLAYERS;
+                let (met, walked): (Vec<_>, Vec<_>) = rest.into_iter().partition(sparse);
+                pattern::explain_sparse(compiled, &met, z, w, rows, index, &mut out, workers, progress)?;
+                traversal::average(compiled, &walked, z, w, rows, index, &mut out, workers, progress)?;
+            }
+        }
         Ok(out)
     }
 
-    fn tables(&self, index: Index, workers: &Workers, progress: &Progress) -> Result<Arc<PatternTables>> {
-        if let Some(tables) = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(&index) {
-            return Ok(tables.clone());
+    /// Adds what the tables give; kept if they fit, else built and dropped a few at a time.
+    fn by_tables(
+        &self,
+        rows: &Rows<'_>,
+        index: Index,
+        out: &mut [f64],
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<()> {
+        let compiled = &self.compiled;
+        let patterns = self.patterns.get_or_init(|| PatternForest::new(&compiled.trees, workers));
+        let kept = self.kept().get(&index).cloned();
+        if let Some(tables) = kept {
+            return tables.explain(patterns, compiled, rows, index, out, workers, progress);
         }
-        if self.histogram.get().is_none() {
-            let weights = self.weights.as_deref();
-            let largest = weights.map(|w| w.iter().copied().fold(0.0, f64::max));
-            let mut histogram = Histogram::empty(&self.patterns, largest)?;
-            histogram.add(&self.patterns, &self.background, weights, workers, progress)?;
-            let _ = self.histogram.set(histogram);
-        }
-        let source = Source::Background(self.histogram.get().expect("just set"));
-        let tables = Arc::new(PatternTables::new(&self.patterns, &self.compiled, &source, index, workers, progress)?);
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner).insert(index, tables.clone());
-        Ok(tables)
+        let source = match &self.absent {
+            Absent::Cover { ratios } => {
+                let all = || workers.map(compiled.trees.len(), |t| cover::path_ratios(&compiled.trees[t]));
+                Source::Cover(ratios.get_or_init(all))
+            }
+            Absent::Background { codes, weights, histogram, .. } => {
+                if histogram.get().is_none() {
+                    let codes = codes.as_ref().ok_or_else(too_large)?;
+                    let mut sums = Histogram::empty(patterns, weights.as_deref().map(largest))?;
+                    sums.add(patterns, codes, weights.as_deref(), workers, progress)?;
+                    // Another thread may have been first; its counts are the same.
+                    let _ = histogram.set(sums);
+                }
+                Source::Background(histogram.get().expect("just set"))
+            }
+        };
+        let batches = PatternTables::batches(patterns, compiled, index, self.memory_limit);
+        let [all] = &batches[..] else {
+            for batch in &batches {
+                let tables = PatternTables::new(patterns, compiled, &source, index, batch, workers, progress)?;
+                tables.explain(patterns, compiled, rows, index, out, workers, progress)?;
+            }
+            return Ok(());
+        };
+        let tables = Arc::new(PatternTables::new(patterns, compiled, &source, index, all, workers, progress)?);
+        self.kept().insert(index, tables.clone());
+        tables.explain(patterns, compiled, rows, index, out, workers, progress)
     }
 
     /// The Shapley values of every pair of a row and a background row: `(rows, background rows, players, outputs)`.
@@ -189,13 +317,26 @@ impl Explainer {
         progress: &Progress,
     ) -> Result<Vec<f64>> {
         rows.expect_width("the data", self.n_features)?;
-        let Some(background) = background else {
-            return traversal::pairs(&self.compiled, &self.background, rows, walk, workers, progress);
+        let coded;
+        let z = if let Some(background) = background {
+            background.expect_width("the background", self.n_features)?;
+            coded = CodedRows::new(&self.compiled.columns, background, workers);
+            &coded
+        } else if let Absent::Background { codes, .. } = &self.absent {
+            codes.as_ref().ok_or_else(too_large)?
+        } else {
+            return Err(Error::Input("pairs need background rows, and this explainer has none; give them".into()));
         };
-        background.expect_width("the background", self.n_features)?;
-        let background = CodedRows::new(&self.compiled.columns, background, workers);
-        traversal::pairs(&self.compiled, &background, rows, walk, workers, progress)
+        traversal::pairs(&self.compiled, z, rows, walk, workers, progress)
     }
+}
+
+fn too_large() -> Error {
+    Error::Input("the background was too large to keep, only its counts were; give the background rows again".into())
+}
+
+fn largest(weights: &[f64]) -> f64 {
+    weights.iter().copied().fold(0.0, f64::max)
 }
 
 fn check_weights(weights: Option<&[f64]>, n_rows: usize) -> Result<()> {
@@ -214,24 +355,4 @@ fn check_weights(weights: Option<&[f64]>, n_rows: usize) -> Result<()> {
         return Err(Error::Input(format!("the background weights sum to {total}; they need a positive, finite sum")));
     }
     Ok(())
-}
-
-/// Rows whose margins are summed before the sums are: fixed, so that threads do not change the result.
-const MARGIN_ROWS: usize = 4096;
-
-fn expected_value(forest: &Forest, background: &Rows<'_>, weights: Option<&[f64]>, workers: &Workers) -> Vec<f64> {
-    let (m, k) = (background.len(), forest.n_outputs());
-    let sums = workers.map(m.div_ceil(MARGIN_ROWS), |chunk| {
-        let mut sum = vec![0.0; k];
-        let mut margin = vec![0.0; k];
-        for row in chunk * MARGIN_ROWS..m.min((chunk + 1) * MARGIN_ROWS) {
-            margin.fill(0.0);
-            forest.add_margin(background, row, &mut margin);
-            let weight = weights.map_or(1.0, |w| w[row]);
-            sum.iter_mut().zip(&margin).for_each(|(s, h)| *s += weight * h);
-        }
-        sum
-    });
-    let total = weights.map_or(m as f64, |w| w.iter().sum());
-    (0..k).map(|output| sums.iter().map(|s| s[output]).sum::<f64>() / total).collect()
 }

@@ -34,6 +34,7 @@ mod explainer;
 pub mod forest;
 mod index;
 mod job;
+mod memory;
 mod players;
 mod rows;
 mod simd;
@@ -42,8 +43,9 @@ mod weights;
 #[cfg(feature = "python")]
 mod python;
 
+pub use engine::plan::{Engine, Plan};
 pub use error::{Error, Result};
-pub use explainer::{Engine, Explainer};
+pub use explainer::Explainer;
 pub use forest::{Forest, Node, Output, Split, Tree};
 pub use index::Index;
 pub use job::{Progress, Workers};

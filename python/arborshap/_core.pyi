@@ -66,8 +66,9 @@ class Explainer:
         *,
         players: NDArray[np.int32],
         n_players: int,
-        background: Matrix,
+        background: Matrix | None,
         weights: NDArray[np.float64] | None = None,
+        memory_limit: int | None = None,
         n_threads: int,
     ) -> Explainer: ...
     @property
@@ -83,6 +84,11 @@ class Explainer:
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """(rows, players, outputs), or (rows, players, players, outputs) for an index of pairs of players."""
+    def plan(self, n_rows: int, index: IndexName, engine: str) -> tuple[int, int, int, float, int, str]:
+        """How a call with that many rows would be carried out.
+
+        Trees by tables, by pairs and by the walk; estimated seconds on one thread; estimated bytes; why.
+        """
     def explain_pairs(
         self,
         rows: Matrix,

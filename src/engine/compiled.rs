@@ -1,7 +1,9 @@
 //! A forest and its players made ready for the engines: every split a code test, every path's players numbered.
 
 use super::codes::{CodeTest, Columns};
-use crate::forest::{Forest, Node, Output, Tree};
+use super::plan::{PART, Shape};
+use crate::forest::{Forest, Node, Output, Split, Tree};
+use crate::job::Workers;
 use crate::players::Players;
 
 /// Where an edge leads: an internal node, or a leaf (top bit set).
@@ -46,6 +48,9 @@ pub(crate) struct CompiledTree {
     pub(crate) players: Vec<u32>,
     /// The most distinct players on a path.
     pub(crate) max_path: usize,
+    /// Which share of the training weight goes left and right at each split; empty where the model does not say.
+    pub(crate) shares: Vec<[f64; 2]>,
+    pub(crate) shape: Shape,
 }
 
 /// A forest ready for the engines.
@@ -58,9 +63,10 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    pub(crate) fn new(forest: &Forest, players: &Players) -> Self {
+    pub(crate) fn new(forest: &Forest, players: &Players, workers: &Workers) -> Self {
         let (columns, tests) = Columns::new(forest);
-        let trees = forest.trees().iter().map(|tree| compile_tree(tree, forest.n_outputs(), players, &tests)).collect();
+        let tree = |t: usize| compile_tree(&forest.trees()[t], forest.n_outputs(), players, &tests);
+        let trees = workers.map(forest.trees().len(), tree);
         Self { columns, trees, n_players: players.count(), n_outputs: forest.n_outputs() }
     }
 
@@ -81,7 +87,10 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super:
         width,
         players: Vec::new(),
         max_path: 0,
+        shares: Vec::new(),
+        shape: Shape::default(),
     };
+    let mut fresh = Vec::new();
     // Depth first with the path's distinct players counted on the way down and taken back on the way up.
     enum Step {
         Enter { node: u32, parent: Option<(usize, bool)> },
@@ -103,6 +112,7 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super:
             Node::Leaf(leaf) => {
                 let leaf = *leaf as usize;
                 compiled.values.extend_from_slice(&tree.values[leaf * width..(leaf + 1) * width]);
+                compiled.shape.add_leaf(distinct);
                 Child(LEAF | (compiled.values.len() / width - 1) as u32)
             }
             Node::Split(split) => {
@@ -111,6 +121,10 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super:
                 on_path[player as usize] += 1;
                 distinct += usize::from(on_path[player as usize] == 1);
                 compiled.max_path = compiled.max_path.max(distinct);
+                fresh.push(on_path[player as usize] == 1);
+                if let Some(cover) = &tree.cover {
+                    compiled.shares.push(shares(cover, node, split));
+                }
                 let at = compiled.splits.len();
                 let unset = Child(LEAF);
                 compiled.splits.push(CompiledSplit { test: tests.of(split), left: unset, right: unset, player });
@@ -127,7 +141,38 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super:
         }
     }
     compiled.players = local.players;
+    compiled.shape.meets = expected_meets(&compiled, &fresh);
     compiled
+}
+
+/// The shares of a node's training weight that went left and right; halves where none reached it.
+fn shares(cover: &[f64], node: u32, split: &Split) -> [f64; 2] {
+    let all = cover[node as usize];
+    [split.left, split.right].map(|child| if all > 0.0 { (cover[child as usize] / all).min(1.0) } else { 0.5 })
+}
+
+/// Leaves that an average pair is expected to meet at: both ways where the two part and the player is new.
+fn expected_meets(tree: &CompiledTree, fresh: &[bool]) -> f64 {
+    let mut meets = vec![0.0; tree.splits.len()];
+    let of = |meets: &[f64], child: Child| match child.place() {
+        Place::Leaf(_) => 1.0,
+        Place::Split(n) => meets[n],
+    };
+    for n in (0..tree.splits.len()).rev() {
+        let part = if fresh[n] { PART } else { PART / 2.0 };
+        meets[n] = 0.5 * (1.0 + part) * (of(&meets, tree.splits[n].left) + of(&meets, tree.splits[n].right));
+    }
+    of(&meets, tree.root)
+}
+
+impl Shape {
+    fn add_leaf(&mut self, players: usize) {
+        let (k, entries) = (players as f64, (players as f64).exp2());
+        self.leaves += 1.0;
+        self.entries += entries;
+        self.cells += k * entries;
+        self.players += k;
+    }
 }
 
 /// Numbers the players a tree uses in the order it meets them.

@@ -6,8 +6,9 @@ use pyo3::prelude::*;
 use super::arrays::{Matrix, array, positive};
 use super::forest::PyForest;
 use super::{errors, run};
+use crate::engine::plan::Engine;
 use crate::error::Error;
-use crate::explainer::{Engine, Explainer};
+use crate::explainer::Explainer;
 use crate::index::Index;
 use crate::job::Workers;
 use crate::players::Players;
@@ -18,29 +19,65 @@ pub(super) struct PyExplainer {
     explainer: Explainer,
 }
 
+/// A [`Plan`](crate::Plan) as a tuple.
+type PlanParts = (usize, usize, usize, f64, usize, String);
+
+fn index_named(py: Python<'_>, name: &str) -> PyResult<Index> {
+    match name {
+        "shapley" => Ok(Index::Shapley),
+        "banzhaf" => Ok(Index::Banzhaf),
+        "taylor" => Ok(Index::Taylor),
+        "interaction" => Ok(Index::Interaction),
+        other => Err(errors::exception(py, &Error::Input(format!("unknown index {other:?}")))),
+    }
+}
+
+fn engine_named(py: Python<'_>, name: &str) -> PyResult<Engine> {
+    match name {
+        "auto" => Ok(Engine::Auto),
+        "traversal" => Ok(Engine::Traversal),
+        "pattern" => Ok(Engine::Pattern),
+        "sparse" => Ok(Engine::Sparse),
+        other => {
+            let known = "there are \"auto\", \"pattern\", \"sparse\" and \"traversal\"";
+            Err(errors::exception(py, &Error::Input(format!("unknown engine {other:?}; {known}"))))
+        }
+    }
+}
+
 #[pymethods]
 impl PyExplainer {
     #[new]
-    #[pyo3(signature = (forest, *, players, n_players, background, weights=None, n_threads))]
+    #[pyo3(signature = (forest, *, players, n_players, background, weights=None, memory_limit=None, n_threads))]
+    #[expect(clippy::too_many_arguments, reason = "the options of the constructor, each under its name")]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
     fn new(
         py: Python<'_>,
         forest: &Bound<'_, PyForest>,
         players: PyReadonlyArray1<'_, i32>,
         n_players: usize,
-        background: Matrix<'_>,
+        background: Option<Matrix<'_>>,
         weights: Option<PyReadonlyArray1<'_, f64>>,
+        memory_limit: Option<usize>,
         n_threads: usize,
     ) -> PyResult<Self> {
         let threads = positive(py, "n_threads", n_threads)?;
         let forest = forest.get().forest.clone();
-        let background = background.rows(py)?;
+        let background = background.as_ref().map(|b| b.rows(py)).transpose()?;
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
         let map: Result<Vec<u32>, _> = players.as_slice()?.iter().map(|&p| u32::try_from(p)).collect();
         let explainer = run::run(py, true, None, move |_| {
             let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()))?;
             let players = Players::grouped(map, n_players)?;
-            Explainer::new(&forest, &players, &background, weights, &Workers::new(threads))
+            let workers = Workers::new(threads);
+            let explainer = match &background {
+                Some(background) => Explainer::new(&forest, &players, background, weights, &workers),
+                None => Explainer::path_dependent(&forest, &players, &workers),
+            }?;
+            Ok(match memory_limit {
+                Some(bytes) => explainer.with_memory_limit(bytes),
+                None => explainer,
+            })
         })?;
         Ok(Self { explainer })
     }
@@ -63,21 +100,7 @@ impl PyExplainer {
         n_threads: usize,
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
-        let input = |problem: String| errors::exception(py, &Error::Input(problem));
-        let index = match index {
-            "shapley" => Index::Shapley,
-            "banzhaf" => Index::Banzhaf,
-            "taylor" => Index::Taylor,
-            "interaction" => Index::Interaction,
-            other => return Err(input(format!("unknown index {other:?}"))),
-        };
-        let engine = match engine {
-            "auto" => Engine::Auto,
-            "traversal" => Engine::Traversal,
-            "pattern" => Engine::Pattern,
-            "sparse" => Engine::Sparse,
-            other => return Err(input(format!("unknown engine {other:?}; there are auto, traversal and pattern"))),
-        };
+        let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let explainer = &self.explainer;
@@ -87,6 +110,14 @@ impl PyExplainer {
         let (n, p, k) = (rows.len(), explainer.n_players(), explainer.n_outputs());
         let shape: &[usize] = if index.order() == 1 { &[n, p, k] } else { &[n, p, p, k] };
         array(py, values, shape)
+    }
+
+    /// How a call with that many rows would be carried out: trees by tables, by pairs, by walk; seconds on one thread;
+    /// bytes; why.
+    fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PlanParts> {
+        let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);
+        let plan = self.explainer.plan(n_rows, index, engine).map_err(|e| errors::exception(py, &e))?;
+        Ok((plan.by_tables, plan.by_pairs, plan.by_walk, plan.seconds, plan.bytes, plan.reason))
     }
 
     /// phi(x, z) for every pair, never averaged: (rows, background rows, players, outputs).

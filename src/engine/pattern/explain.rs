@@ -18,6 +18,8 @@ use crate::simd::{Kernel, add_looked_up, widest};
 
 /// Numbers of a piece of tables, about: small enough to share out between threads.
 const PIECE: usize = 1 << 18;
+/// Numbers of the tables that are built, used and dropped together.
+const BATCH: usize = 1 << 24;
 /// Bytes of sums a thread works on at a time.
 const CHUNK_BYTES: usize = 1 << 18;
 
@@ -27,32 +29,79 @@ pub(crate) struct PatternTables {
     pieces: Vec<Piece>,
 }
 
+/// Some units of a tree, and the numbers in their tables.
+type Cut = (usize, Range<usize>, usize);
+
 impl PatternTables {
-    /// Bytes the tables of an index take.
-    pub(crate) fn bytes(forest: &PatternForest, compiled: &Compiled, index: Index) -> usize {
-        cut(forest, compiled, index).map(|(_, _, size)| size * 8).sum()
+    /// The units in batches whose tables fit in memory: one if they all do.
+    pub(crate) fn batches(forest: &PatternForest, compiled: &Compiled, index: Index, bytes: usize) -> Vec<Vec<Cut>> {
+        let cuts: Vec<Cut> = cut(forest, compiled, index).collect();
+        if cuts.iter().map(|(_, _, size)| 8 * size).sum::<usize>() <= bytes {
+            return vec![cuts];
+        }
+        // Smaller batches than could be had: they are gone through once, and cost less fresh memory.
+        let most = (bytes / 8).min(BATCH);
+        let mut batches: Vec<Vec<Cut>> = Vec::new();
+        let mut size = usize::MAX;
+        for cut in cuts {
+            if size.saturating_add(cut.2) > most {
+                batches.push(Vec::new());
+                size = 0;
+            }
+            size += cut.2;
+            batches.last_mut().expect("just pushed").push(cut);
+        }
+        batches
     }
 
-    /// Builds all tables of an index.
+    /// Builds the tables of a batch.
     pub(crate) fn new(
         forest: &PatternForest,
         compiled: &Compiled,
         source: &Source<'_>,
         index: Index,
+        batch: &[Cut],
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self> {
-        let cuts: Vec<_> = cut(forest, compiled, index).collect();
-        Ok(Self { pieces: build_all(forest, compiled, source, index, &cuts, workers, progress)? })
+        let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
+        progress.expect(batch.len());
+        let pieces = workers.map(batch.len(), |i| {
+            let (tree, units, _) = batch[i].clone();
+            progress.step()?;
+            build(forest, &compiled.trees, source, index, cells, tree, units)
+        });
+        Ok(Self { pieces: pieces.into_iter().collect::<Result<_>>()? })
+    }
+
+    /// Adds the index of every row over the units of the tables to `out`: `(rows, players[, players], outputs)`.
+    #[expect(clippy::too_many_arguments, reason = "the forest, the rows, and where and how to put what")]
+    pub(crate) fn explain(
+        &self,
+        forest: &PatternForest,
+        compiled: &Compiled,
+        rows: &Rows<'_>,
+        index: Index,
+        out: &mut [f64],
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<()> {
+        let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
+        let call = Call { forest, compiled, pieces: &self.pieces, rows, cells, progress };
+        let narrow = compiled.columns.fit_u16();
+        match (rows.len(), cells.count(), narrow) {
+            (1, _, true) => call.all::<u16, 1>(out, workers),
+            (1, _, false) => call.all::<u32, 1>(out, workers),
+            (2..=16, _, true) | (_, 1024.., true) => call.all::<u16, 16>(out, workers),
+            (2..=16, _, false) | (_, 1024.., false) => call.all::<u32, 16>(out, workers),
+            (_, _, true) => call.all::<u16, 128>(out, workers),
+            (_, _, false) => call.all::<u32, 128>(out, workers),
+        }
     }
 }
 
 /// The units of all trees in pieces: the tree, its units, the numbers in their tables.
-fn cut<'a>(
-    forest: &'a PatternForest,
-    compiled: &'a Compiled,
-    index: Index,
-) -> impl Iterator<Item = (usize, Range<usize>, usize)> + 'a {
+fn cut<'a>(forest: &'a PatternForest, compiled: &'a Compiled, index: Index) -> impl Iterator<Item = Cut> + 'a {
     let trees = forest.trees.iter().enumerate().filter_map(|(t, tree)| Some((t, tree.as_ref()?)));
     trees.flat_map(move |(t, tree)| {
         let width = compiled.trees[t].width;
@@ -67,49 +116,6 @@ fn cut<'a>(
         }
         pieces
     })
-}
-
-fn build_all(
-    forest: &PatternForest,
-    compiled: &Compiled,
-    source: &Source<'_>,
-    index: Index,
-    cuts: &[(usize, Range<usize>, usize)],
-    workers: &Workers,
-    progress: &Progress,
-) -> Result<Vec<Piece>> {
-    let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
-    progress.expect(cuts.len());
-    let pieces = workers.map(cuts.len(), |i| {
-        let (tree, units, _) = cuts[i].clone();
-        progress.step()?;
-        build(forest, &compiled.trees, source, index, cells, tree, units)
-    });
-    pieces.into_iter().collect()
-}
-
-/// Adds the index of every row over the trees that have units to `out`: `(rows, players[, players], outputs)`.
-pub(crate) fn explain(
-    forest: &PatternForest,
-    compiled: &Compiled,
-    tables: &PatternTables,
-    rows: &Rows<'_>,
-    index: Index,
-    out: &mut [f64],
-    workers: &Workers,
-    progress: &Progress,
-) -> Result<()> {
-    let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
-    let call = Call { forest, compiled, pieces: &tables.pieces, rows, cells, progress };
-    let narrow = compiled.columns.fit_u16();
-    match (rows.len(), cells.count(), narrow) {
-        (1, _, true) => call.all::<u16, 1>(out, workers),
-        (1, _, false) => call.all::<u32, 1>(out, workers),
-        (2..=16, _, true) | (_, 1024.., true) => call.all::<u16, 16>(out, workers),
-        (2..=16, _, false) | (_, 1024.., false) => call.all::<u32, 16>(out, workers),
-        (_, _, true) => call.all::<u16, 128>(out, workers),
-        (_, _, false) => call.all::<u32, 128>(out, workers),
-    }
 }
 
 /// What every thread of a call shares.

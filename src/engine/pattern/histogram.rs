@@ -61,6 +61,15 @@ impl Histogram {
         }
     }
 
+    /// The weight of several entries together, as a share of the whole background.
+    pub(super) fn share_of(&self, entries: impl Iterator<Item = usize>) -> f64 {
+        let sum = match &self.sums {
+            Sums::Counts(counts) => entries.map(|at| u128::from(counts[at])).sum::<u128>(),
+            Sums::Weights(weights) => entries.map(|at| weights[at]).sum(),
+        };
+        sum as f64 / self.total as f64
+    }
+
     /// Adds rows, with their weights.
     pub(crate) fn add(
         &mut self,

@@ -21,13 +21,18 @@ mod tables;
 mod transform;
 mod units;
 
-pub(crate) use explain::{PatternTables, explain};
+pub(crate) use explain::PatternTables;
 pub(crate) use histogram::Histogram;
 pub(crate) use sparse::{MAX_PLAYERS, explain_sparse};
 
 use crate::engine::compiled::CompiledTree;
+use crate::engine::plan::can_have_tables;
 use crate::index::Index;
+use crate::job::Workers;
 use units::{UnitLeaf, Units};
+
+/// Paths with more players than this have no tables: each would be 2^players entries.
+pub(crate) const TABLE_PLAYERS: usize = 13;
 
 /// The trees of a forest that have patterns, cut into units.
 #[derive(Debug)]
@@ -45,11 +50,12 @@ struct TreeUnits {
 }
 
 impl PatternForest {
-    /// Cuts the trees that `wanted` names; those whose paths have too many players are left out.
-    pub(crate) fn new(trees: &[CompiledTree], wanted: impl Fn(&CompiledTree) -> bool) -> Self {
+    /// Cuts the trees that can have tables.
+    pub(crate) fn new(trees: &[CompiledTree], workers: &Workers) -> Self {
+        let units = workers.map(trees.len(), |t| can_have_tables(&trees[t]).then(|| Units::new(&trees[t])));
         let mut n_entries = 0;
-        let mut cut = |tree: &CompiledTree| {
-            let units = wanted(tree).then(|| Units::new(tree)).flatten()?;
+        let cut = |units: Option<Units>| {
+            let units = units?;
             let entries = units.units.iter().map(|unit| {
                 n_entries += 1 << unit.bits;
                 n_entries - (1 << unit.bits)
@@ -57,13 +63,21 @@ impl PatternForest {
             let entries = entries.collect();
             Some(TreeUnits { units, entries })
         };
-        let trees = trees.iter().map(&mut cut).collect();
-        Self { trees, n_entries }
+        Self { trees: units.into_iter().map(cut).collect(), n_entries }
     }
 
-    /// Whether a tree has units.
-    pub(crate) fn has(&self, tree: usize) -> bool {
-        self.trees[tree].is_some()
+    /// The share of the background in each leaf of a tree: the rows whose pattern there is full.
+    pub(crate) fn leaf_shares(&self, t: usize, tree: &CompiledTree, histogram: &Histogram) -> Vec<f64> {
+        let mut shares = vec![0.0; tree.values.len() / tree.width];
+        let units = self.trees[t].as_ref().expect("a tree with tables has units");
+        for (unit, &start) in units.units.units.iter().zip(&units.entries) {
+            for leaf in &unit.leaves {
+                let full = (1 << leaf.players.len()) - 1;
+                let inside = (0..1 << unit.bits).filter(|&index| leaf.pattern(index) == full);
+                shares[leaf.leaf] = histogram.share_of(inside.map(|index| start + index));
+            }
+        }
+        shares
     }
 }
 
@@ -71,17 +85,28 @@ impl PatternForest {
 pub(crate) enum Source<'a> {
     /// A background's histogram.
     Background(&'a Histogram),
+    /// The shares of the training rows: each leaf's ratios, tree by tree.
+    Cover(&'a [Vec<Vec<f64>>]),
 }
 
 impl Source<'_> {
     /// The weight of each background pattern of a leaf, summing to one over all of them.
     #[inline(always)]
-    fn patterns(&self, tree: &TreeUnits, _number: usize, unit: usize, leaf: &UnitLeaf, c: &mut [f64]) {
+    fn patterns(&self, tree: &TreeUnits, number: usize, unit: usize, leaf: &UnitLeaf, c: &mut [f64]) {
         match self {
             Self::Background(histogram) => {
                 let start = tree.entries[unit];
                 for index in 0..1_usize << tree.units.units[unit].bits {
                     c[leaf.pattern(index)] += histogram.share(start + index);
+                }
+            }
+            Self::Cover(ratios) => {
+                c[0] = 1.0;
+                for (j, ratio) in ratios[number][leaf.leaf].iter().enumerate() {
+                    for b in 0..1 << j {
+                        c[b | 1 << j] = c[b] * ratio;
+                        c[b] *= 1.0 - ratio;
+                    }
                 }
             }
         }

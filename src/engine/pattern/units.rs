@@ -121,8 +121,9 @@ pub(super) struct Units {
 }
 
 impl Units {
-    /// Cuts a tree; `None` where an index would need more than [`MAX_BITS`].
-    pub(super) fn new(tree: &CompiledTree) -> Option<Self> {
+    /// Cuts a tree whose paths have at most [`TABLE_PLAYERS`](super::TABLE_PLAYERS) players, so that an index, with the
+    /// at most three decisions of a unit, has at most [`MAX_BITS`].
+    pub(super) fn new(tree: &CompiledTree) -> Self {
         let heights = heights(tree);
         let height = |child: Child| match child.place() {
             Place::Leaf(_) => 0,
@@ -154,13 +155,13 @@ impl Units {
                     }
                 }
                 Visit::Enter { child, at, .. } if height(child) <= HEIGHT => {
-                    this.units.push(unit(tree, child, &path)?);
+                    this.units.push(unit(tree, child, &path));
                     this.steps.push(Step::Unit { at });
                 }
                 Visit::Enter { child, at, level } => {
                     let Place::Split(n) = child.place() else { unreachable!("a leaf has height 0") };
                     let split = &tree.splits[n];
-                    let (bit, fresh) = path.enter(split.player)?;
+                    let (bit, fresh) = path.enter(split.player);
                     let step = this.steps.len();
                     this.steps.push(Step::Split { at, test: split.test, bit, fresh, level, end: 0, end_unit: 0 });
                     this.n_slots = this.n_slots.max(Slot::right(level).index() + 1);
@@ -173,7 +174,7 @@ impl Units {
                 }
             }
         }
-        Some(this)
+        this
     }
 }
 
@@ -184,15 +185,15 @@ struct Path {
 }
 
 impl Path {
-    /// The player's bit, and whether it is new; `None` where there are too many.
-    fn enter(&mut self, player: u32) -> Option<(u16, bool)> {
+    /// The player's bit, and whether it is new.
+    fn enter(&mut self, player: u32) -> (u16, bool) {
         if let Some(bit) = self.bits[player as usize] {
-            return Some((bit, false));
+            return (bit, false);
         }
-        let bit = 1_u16.checked_shl(self.players.len() as u32)?;
+        let bit = 1_u16 << self.players.len();
         self.bits[player as usize] = Some(bit);
         self.players.push(player);
-        Some((bit, true))
+        (bit, true)
     }
 
     fn pop(&mut self) {
@@ -214,7 +215,7 @@ fn heights(tree: &CompiledTree) -> Vec<u32> {
     heights
 }
 
-fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Option<Unit> {
+fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Unit {
     let path_bits = path.players.len() as u32;
     let mut players = path.players.clone();
     let mut decisions: Vec<Decision> = Vec::new();
@@ -232,9 +233,6 @@ fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Option<Unit> {
         };
         let split = &tree.splits[n];
         let position = decisions.len() as u32;
-        if path_bits + position == MAX_BITS {
-            return None;
-        }
         decisions.push(Decision { test: split.test, bit: 1 << (path_bits + position) });
         let player = players.iter().position(|&p| p == split.player).unwrap_or_else(|| {
             players.push(split.player);
@@ -262,7 +260,8 @@ fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Option<Unit> {
     });
     let leaves = leaves.collect();
     let bits = path_bits + decisions.len() as u32;
-    Some(Unit { players, decisions, leaves, bits })
+    debug_assert!(bits <= MAX_BITS);
+    Unit { players, decisions, leaves, bits }
 }
 
 fn masks(conditions: &[Condition], way: u16, path_bits: u32) -> Masks {
