@@ -27,6 +27,7 @@ from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.models import load
+from arborshap.plan import Plan
 
 IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
 Array: TypeAlias = NDArray[Any]
@@ -47,12 +48,12 @@ class TreeExplainer:
         A fitted model of a supported library, a path to a saved one, or a `Forest`.
     data
         The background, all of which is used: a matrix, a DataFrame of pandas or polars, a pyarrow Table, or a
-        scipy.sparse matrix. A frame's columns are matched to the model's by name.
+        scipy.sparse matrix. A frame's columns are matched to the model's by name. Left out, values are path-dependent.
     groups
         Columns that play as one: ``{"name": [columns]}``, or one player number per column such as ``[0, 1, 1, 2]``.
     feature_perturbation
-        ``"interventional"``, or ``"auto"``, which is interventional with a background. ``"tree_path_dependent"`` is
-        not available yet.
+        ``"interventional"`` against `data`; ``"tree_path_dependent"`` without: absent players follow the shares of the
+        training rows that the trees remember. ``"auto"`` is the one or the other, as `data` is given or not.
     model_output
         ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier.
     sample_weight
@@ -63,11 +64,13 @@ class TreeExplainer:
     verify
         Compare our margins with the library's own predictions on the background before anything else.
     engine
-        ``"auto"`` chooses the fastest way for each call; another name forces one. All give the same values.
+        ``"auto"`` chooses the cheapest way for each call (see `explain_plan`); ``"pattern"``, ``"sparse"`` and
+        ``"traversal"`` force one. All give the same values, to rounding.
     n_jobs
         Threads: ``None`` or -1 for every core the process may use, -2 for all but one, 1 for none but the caller's.
     memory_limit
-        The most bytes a result may take; by default what the machine has.
+        The most bytes that the engine's tables, or a result, may take; by default half of what the machine has free
+        for the tables, and all it has for a result.
 
     Attributes
     ----------
@@ -110,31 +113,42 @@ class TreeExplainer:
 
         own_names = checked_names(feature_names, forest.n_features)
         self._column_names = forest.feature_names or own_names
-        background = self._read(data, "data")
-        if len(background.matrix) == 0:
-            raise InputError("data has no rows; the background needs at least one")
-        self._column_names = self._column_names or background.names
+        background = None if data is None else self._read(data, "data")
+        if background is not None:
+            if len(background.matrix) == 0:
+                raise InputError("data has no rows; the background needs at least one")
+            self._column_names = self._column_names or background.names
         self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(forest.n_features)))
         self._players, self.feature_names = players_from(groups, self._data_names, forest.n_features)
         self.output_names = None if forest.output_names is None else list(forest.output_names)
 
-        weights = checked_weights(sample_weight, len(background.matrix))
-        if verify:
-            verify_margins(self._model, background.matrix, self._n_threads)
-        self._n_background = len(background.matrix)
-        self._core = self._compile(background.matrix, weights)
-        if engine != "auto":  # say now, not at the first call, that there is no such engine
-            self._core.explain(background.matrix[:0], "shapley", engine=str(engine), n_threads=1)
+        if background is None:
+            if sample_weight is not None:
+                raise InputError("sample_weight weighs the rows of data, and there is no data")
+            self._n_background = 0
+            self._core = self._compile(None, None)
+        else:
+            weights = checked_weights(sample_weight, len(background.matrix))
+            if verify:
+                verify_margins(self._model, background.matrix, self._n_threads)
+            self._n_background = len(background.matrix)
+            self._core = self._compile(background.matrix, weights)
+        # Without a background the first rows that come are what the model can be verified on.
+        self._to_verify = verify and background is None
+        self._core.plan(1, "shapley", str(engine))  # say now, not at the first call, that there is no such engine
 
     def __repr__(self) -> str:
         return (
             f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {len(self.feature_names)} players, "
-            f"{self._n_background} background rows>"
+            + (f"{self._n_background} background rows>" if self._n_background else "path-dependent>")
         )
 
     @property
     def expected_value(self) -> float | NDArray[np.float64]:
-        """The mean raw prediction over the background: a float, or one per output of a model with several."""
+        """The mean raw prediction over the background: a float, or one per output of a model with several.
+
+        Without a background, that over the training rows as the trees remember them.
+        """
         expected = self._core.expected_value
         return float(expected[0]) if len(expected) == 1 else expected
 
@@ -209,6 +223,8 @@ class TreeExplainer:
             At [i, j], what takes the prediction from that of row j of Z to that of row i of X.
         """
         rows = self._read(X, "X").matrix
+        if Z is None and not self._n_background:
+            raise InputError("this explainer has no background: give Z, the reference rows")
         others = None if Z is None else self._read(Z, "Z").matrix
         n_others = self._n_background if others is None else len(others)
         shape = (len(rows), n_others, len(self.feature_names), self._n_outputs)
@@ -217,6 +233,13 @@ class TreeExplainer:
             return self._core.explain_pairs(part, others, n_threads=self._n_threads, progress=report)
 
         return self._in_parts(compute, rows, shape, dtype, progress)
+
+    def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
+        """Tell how a call with `n` rows would be carried out, what it would take, and why."""
+        checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise InputError(f"n must be a number of rows, got {n!r}")
+        return Plan(*self._core.plan(int(n), index, self._engine))
 
     def contrast(self, x: Any, z: Any) -> Explanation:
         """Explain why the prediction of x is not that of z.
@@ -260,18 +283,22 @@ class TreeExplainer:
             spaces_are_underscores=self._model.library.startswith("lightgbm"),
         )
 
-    def _compile(self, background: Matrix, weights: NDArray[np.float64] | None) -> _core.Explainer:
+    def _compile(self, background: Matrix | None, weights: NDArray[np.float64] | None) -> _core.Explainer:
         return _core.Explainer(
             self._model.forest.native,
             players=self._players,
             n_players=len(self.feature_names),
             background=background,
             weights=weights,
+            memory_limit=self._memory_limit,
             n_threads=self._n_threads,
         )
 
     def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report) -> Array:
         players = (len(self.feature_names),) * (2 if index in PAIR_INDICES else 1)
+        if self._to_verify and len(rows):
+            verify_margins(self._model, rows, self._n_threads)
+            self._to_verify = False
 
         def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
             return self._core.explain(part, index, engine=self._engine, n_threads=self._n_threads, progress=report)
@@ -324,9 +351,9 @@ class TreeExplainer:
 
 def _check_perturbation(wanted: object, data: object) -> None:
     checked_choice("feature_perturbation", wanted, ["auto", "interventional", "tree_path_dependent"])
-    if wanted == "tree_path_dependent":
-        raise InputError("feature_perturbation='tree_path_dependent' is not available yet; give data and use 'auto'")
-    if data is None:
+    if wanted == "tree_path_dependent" and data is not None:
+        raise InputError("feature_perturbation='tree_path_dependent' uses no background; leave data out, or use 'auto'")
+    if wanted == "interventional" and data is None:
         raise InputError("data is missing: give the background rows that the predictions are to be compared with")
 
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test};
+use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
 use crate::job::Workers;
 use crate::rows::{Cells, Rows};
 
@@ -80,8 +80,10 @@ impl Columns {
     pub(crate) fn new(forest: &Forest) -> (Self, Tests) {
         let mut cuts: BTreeMap<Axis, Vec<f64>> = BTreeMap::new();
         for split in splits(forest) {
-            if let Some(cut) = cut(split) {
-                cuts.entry(axis(split)).or_default().extend(cut);
+            match cut(split) {
+                Cut::At(cut) => cuts.entry(axis(split)).or_default().push(cut),
+                Cut::Never => drop(cuts.entry(axis(split)).or_default()),
+                Cut::Set => {}
             }
         }
         let mut this = Self { columns: Vec::new(), max_code: 2 };
@@ -264,8 +266,8 @@ impl Tests {
         let (column, cuts) = &self.axes[&axis(split)];
         // Values up to the cut have the codes 1 ..= rank; none at all where no value can be below it.
         let rank = match cut(split) {
-            Some(Some(cut)) => 1 + cuts.partition_point(|&c| c < cut) as u32,
-            _ => 0,
+            Cut::At(cut) => 1 + cuts.partition_point(|&c| c < cut) as u32,
+            Cut::Never | Cut::Set => 0,
         };
         // Wrapping, the missing code comes right before code 0, which no cell has.
         if split.default_left {
@@ -304,7 +306,7 @@ impl SetKey {
 }
 
 fn splits(forest: &Forest) -> impl Iterator<Item = &Split> {
-    forest.trees().iter().flat_map(|tree| tree.nodes()).filter_map(|node| match node {
+    forest.trees().iter().flat_map(Tree::nodes).filter_map(|node| match node {
         Node::Split(split) => Some(split),
         Node::Leaf(_) => None,
     })
@@ -314,18 +316,26 @@ fn axis(split: &Split) -> Axis {
     (split.feature, split.precision, split.missing)
 }
 
-/// The largest value that goes left, `Some(None)` where no value does; `None` for a category split.
-fn cut(split: &Split) -> Option<Option<f64>> {
-    let Test::Threshold { rule, threshold } = split.test else { return None };
+/// The largest value that goes left.
+enum Cut {
+    At(f64),
+    /// No value does.
+    Never,
+    /// A category split has none.
+    Set,
+}
+
+fn cut(split: &Split) -> Cut {
+    let Test::Threshold { rule, threshold } = split.test else { return Cut::Set };
     let largest = match rule {
         Rule::LessEqual => threshold,
-        Rule::Less if threshold == f64::NEG_INFINITY => return Some(None),
+        Rule::Less if threshold == f64::NEG_INFINITY => return Cut::Never,
         Rule::Less => threshold.next_down(),
     };
-    Some(Some(match split.precision {
+    Cut::At(match split.precision {
         Precision::Float64 => largest,
         Precision::Float32 => f64::from(round_down(largest)),
-    }))
+    })
 }
 
 /// The largest single-precision number that is not above `x`.

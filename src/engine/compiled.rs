@@ -76,6 +76,12 @@ impl Compiled {
     }
 }
 
+/// A step of the way through a tree, depth first.
+enum Step {
+    Enter { node: u32, parent: Option<(usize, bool)> },
+    Leave { player: u32 },
+}
+
 fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super::codes::Tests) -> CompiledTree {
     let width = tree.leaf_width(n_outputs);
     let mut local = LocalPlayers::default();
@@ -91,11 +97,7 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super:
         shape: Shape::default(),
     };
     let mut fresh = Vec::new();
-    // Depth first with the path's distinct players counted on the way down and taken back on the way up.
-    enum Step {
-        Enter { node: u32, parent: Option<(usize, bool)> },
-        Leave { player: u32 },
-    }
+    // The path's distinct players are counted on the way down and taken back on the way up.
     let mut on_path: Vec<u32> = Vec::new();
     let mut distinct = 0;
     let mut stack = vec![Step::Enter { node: 0, parent: None }];

@@ -164,7 +164,7 @@ fn table_cost(compiled: &Compiled, call: &Call) -> (f64, usize) {
         let width = tree.width as f64;
         let k = tree.max_path as f64;
         // A pair of players for every player: about k / 2 times as many cells.
-        let pairs = if call.index.order() == 1 { 1.0 } else { (k + 1.0) / 2.0 };
+        let pairs = if call.index.order() == 1 { 1.0 } else { 0.5 * (k + 1.0) };
         // A unit holds up to four leaves and shares their tables.
         let numbers = 0.6 * cells * pairs * width;
         if !call.counted {

@@ -83,7 +83,8 @@ def test_every_method_checks_its_rows(method: str) -> None:
     ("options", "message"),
     [
         ({"data": background()[:0]}, "data has no rows"),
-        ({"data": None}, "data is missing"),
+        ({"data": None, "feature_perturbation": "interventional"}, "data is missing"),
+        ({"data": None, "sample_weight": np.ones(30)}, "there is no data"),
         ({"sample_weight": np.zeros(30)}, r"sample_weight sums to 0\.0"),
         ({"sample_weight": np.ones(29)}, r"sample_weight has shape \(29,\), but data has 30 rows"),
         ({"sample_weight": np.ones((30, 1))}, r"sample_weight has shape \(30, 1\)"),
@@ -99,7 +100,7 @@ def test_every_method_checks_its_rows(method: str) -> None:
         ({"feature_names": ["a", "b", "a"]}, "feature_names has 'a' more than once"),
         ({"feature_names": "abc"}, "feature_names must be a list of names"),
         ({"feature_perturbation": "observational"}, "feature_perturbation must be 'auto' or 'interventional' or"),
-        ({"feature_perturbation": "tree_path_dependent"}, "not available yet"),
+        ({"feature_perturbation": "tree_path_dependent"}, "uses no background"),
         ({"model_output": "probability"}, "model_output must be 'raw'; got 'probability'"),
         ({"engine": "steam"}, 'unknown engine "steam"'),
         ({"engine": 3}, 'unknown engine "3"'),

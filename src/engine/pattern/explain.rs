@@ -107,9 +107,9 @@ fn cut<'a>(forest: &'a PatternForest, compiled: &'a Compiled, index: Index) -> i
         let width = compiled.trees[t].width;
         let mut pieces = Vec::new();
         let (mut start, mut size) = (0, 0);
-        for unit in 0..tree.units.units.len() {
+        for unit in 0..tree.units.all.len() {
             size += unit_size(tree, unit, index, width);
-            if size >= PIECE || unit + 1 == tree.units.units.len() {
+            if size >= PIECE || unit + 1 == tree.units.all.len() {
                 pieces.push((t, start..unit + 1, size));
                 (start, size) = (unit + 1, 0);
             }

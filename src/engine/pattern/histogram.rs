@@ -185,8 +185,8 @@ impl<C: Code, T: Sum> Kernel for Chunk<'_, C, T> {
         for tree in self.forest.trees.iter().flatten() {
             for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
                 let codes = &self.codes[block * self.block_codes..][..self.block_codes];
-                indices(&tree.units, 0..tree.units.units.len(), codes, self.slots, |unit, indices| {
-                    let size = 1_usize << tree.units.units[unit].bits;
+                indices(&tree.units, 0..tree.units.all.len(), codes, self.slots, |unit, indices| {
+                    let size = 1_usize << tree.units.all[unit].bits;
                     let sums = &mut self.sums[tree.entries[unit]..][..size];
                     for (&index, &weight) in indices.iter().zip(weights) {
                         sums[usize::from(index) & (size - 1)].add(weight);

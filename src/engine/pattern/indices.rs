@@ -46,7 +46,7 @@ pub(super) fn indices<C: Code, const R: usize>(
             Step::Unit { at } => {
                 if u >= range.start {
                     let mut index = slots[at.index()];
-                    for decision in &units.units[u].decisions {
+                    for decision in &units.all[u].decisions {
                         decide(&mut index, codes, decision);
                     }
                     visit(u, &index);

@@ -56,7 +56,7 @@ impl PatternForest {
         let mut n_entries = 0;
         let cut = |units: Option<Units>| {
             let units = units?;
-            let entries = units.units.iter().map(|unit| {
+            let entries = units.all.iter().map(|unit| {
                 n_entries += 1 << unit.bits;
                 n_entries - (1 << unit.bits)
             });
@@ -70,7 +70,7 @@ impl PatternForest {
     pub(crate) fn leaf_shares(&self, t: usize, tree: &CompiledTree, histogram: &Histogram) -> Vec<f64> {
         let mut shares = vec![0.0; tree.values.len() / tree.width];
         let units = self.trees[t].as_ref().expect("a tree with tables has units");
-        for (unit, &start) in units.units.units.iter().zip(&units.entries) {
+        for (unit, &start) in units.units.all.iter().zip(&units.entries) {
             for leaf in &unit.leaves {
                 let full = (1 << leaf.players.len()) - 1;
                 let inside = (0..1 << unit.bits).filter(|&index| leaf.pattern(index) == full);
@@ -96,7 +96,7 @@ impl Source<'_> {
         match self {
             Self::Background(histogram) => {
                 let start = tree.entries[unit];
-                for index in 0..1_usize << tree.units.units[unit].bits {
+                for index in 0..1_usize << tree.units.all[unit].bits {
                     c[leaf.pattern(index)] += histogram.share(start + index);
                 }
             }

@@ -33,7 +33,7 @@ pub(super) struct UnitTable {
 
 /// Numbers in the table of a unit.
 pub(super) fn unit_size(tree: &TreeUnits, unit: usize, index: Index, leaf_width: usize) -> usize {
-    let unit = &tree.units.units[unit];
+    let unit = &tree.units.all[unit];
     let k = unit.players.len();
     let cells = if index.order() == 1 { k } else { k * (k + 1) / 2 };
     (cells * leaf_width) << unit.bits
@@ -81,7 +81,7 @@ pub(super) fn build(
 
 /// The cells of a unit in the order of its table.
 fn unit_cells(tree_units: &TreeUnits, unit: usize, tree: &CompiledTree, cells: Cells) -> Vec<u32> {
-    let players = &tree_units.units.units[unit].players;
+    let players = &tree_units.units.all[unit].players;
     let player = |i: usize| tree.players[players[i] as usize] as usize;
     let outputs = match tree.output {
         Output::One(k) => k..k + 1,
@@ -113,7 +113,7 @@ impl Kernel for Fill<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let unit = &self.tree_units.units.units[self.unit];
+        let unit = &self.tree_units.units.all[self.unit];
         let leaf_width = self.tree.width;
         let order = if matches!(self.integrals[0], Integral::Single(_)) { 1 } else { 2 };
         let k = unit.players.len();

@@ -115,9 +115,25 @@ pub(super) struct Unit {
 #[derive(Debug)]
 pub(super) struct Units {
     pub(super) steps: Vec<Step>,
-    pub(super) units: Vec<Unit>,
+    /// The units, from left to right.
+    pub(super) all: Vec<Unit>,
     /// Slots the program needs.
     pub(super) n_slots: usize,
+}
+
+/// A step of the way through a tree, depth first.
+enum Visit {
+    Enter {
+        child: Child,
+        at: Slot,
+        level: u32,
+    },
+    /// Takes a fresh player off the path again.
+    Leave,
+    /// The subtree of this step is complete.
+    Close {
+        step: usize,
+    },
 }
 
 impl Units {
@@ -129,33 +145,20 @@ impl Units {
             Place::Leaf(_) => 0,
             Place::Split(n) => heights[n],
         };
-        let mut this = Self { steps: Vec::new(), units: Vec::new(), n_slots: 1 };
+        let mut this = Self { steps: Vec::new(), all: Vec::new(), n_slots: 1 };
         let mut path = Path { bits: vec![None; tree.players.len()], players: Vec::new() };
-        enum Visit {
-            Enter {
-                child: Child,
-                at: Slot,
-                level: u32,
-            },
-            /// Takes a fresh player off the path again.
-            Leave,
-            /// The subtree of this step is complete.
-            Close {
-                step: usize,
-            },
-        }
         let mut stack = vec![Visit::Enter { child: tree.root, at: Slot::ROOT, level: 1 }];
         while let Some(visit) = stack.pop() {
             match visit {
                 Visit::Leave => path.pop(),
                 Visit::Close { step } => {
-                    let (steps, units) = (this.steps.len() as u32, this.units.len() as u32);
+                    let (steps, units) = (this.steps.len() as u32, this.all.len() as u32);
                     if let Step::Split { end, end_unit, .. } = &mut this.steps[step] {
                         (*end, *end_unit) = (steps, units);
                     }
                 }
                 Visit::Enter { child, at, .. } if height(child) <= HEIGHT => {
-                    this.units.push(unit(tree, child, &path));
+                    this.all.push(unit(tree, child, &path));
                     this.steps.push(Step::Unit { at });
                 }
                 Visit::Enter { child, at, level } => {

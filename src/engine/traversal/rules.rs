@@ -96,7 +96,7 @@ mod tests {
             return 0.0;
         }
         let derivative = |s: u64| -> f64 {
-            let sign = |t: u64| if (marked & !t).len() % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = |t: u64| if (marked & !t).len().is_multiple_of(2) { 1.0 } else { -1.0 };
             subsets(marked).map(|t| sign(t) * game(s | t, s_x)).sum()
         };
         subsets(all & !marked).map(|s| weight(s.len(), all.len()) * derivative(s)).sum()
