@@ -272,6 +272,7 @@ def test_shap_gets_the_same_arrays(make: Any) -> None:
     np.testing.assert_array_equal(theirs.base_values, explanation.base_values)
     np.testing.assert_array_equal(theirs.data, explanation.data)
     assert list(theirs.feature_names) == NAMES
+    assert theirs.output_names == explanation.output_names
 
 
 def test_shap_gets_a_row_of_one_output() -> None:
