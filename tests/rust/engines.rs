@@ -4,12 +4,13 @@ use arborshap::{Engine, Explainer, Index, Progress, Workers};
 
 use crate::inputs::Matrix;
 
-pub(crate) const ENGINES: [Engine; 3] = [Engine::Traversal, Engine::Pattern, Engine::Auto];
+pub(crate) const ENGINES: [Engine; 4] = [Engine::Traversal, Engine::Pattern, Engine::Sparse, Engine::Auto];
 
 pub(crate) const INDICES: [Index; 4] = [Index::Shapley, Index::Banzhaf, Index::Taylor, Index::Interaction];
 
-/// Rows explained by one of the engines.
+/// Rows explained by one of the engines; by the one that is chosen where the forest is not for it.
 pub(crate) fn explain(engine: Engine, explainer: &Explainer, x: &Matrix, index: Index, threads: usize) -> Vec<f64> {
+    let engine = if explainer.plan(x.rows().len(), index, engine).is_ok() { engine } else { Engine::Auto };
     explainer
         .explain(&x.rows(), index, engine, &Workers::new(threads), &Progress::default())
         .expect("valid rows can be explained")
