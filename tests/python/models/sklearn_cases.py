@@ -181,8 +181,8 @@ CASES = [
         (
             "bagging-classifier",
             "BaggingClassifier",
-            "samples that lack a class",
-            partial(_bagging, "BaggingClassifier", "classes", "predict_proba", max_samples=4, max_features=3),
+            "some columns a tree",
+            partial(_bagging, "BaggingClassifier", "classes", "predict_proba", max_features=3),
         ),
     )
 ]

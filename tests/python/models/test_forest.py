@@ -86,6 +86,24 @@ def test_arrays_cannot_be_changed() -> None:
         forest.value = np.zeros(3)  # type: ignore[misc]
 
 
+def test_entries_that_mean_nothing_are_cleared() -> None:
+    forest = stump(feature=[0, 2**40, -2], categories={0: [1]}, default_left=True, threshold=[np.nan, np.inf, 7])
+    np.testing.assert_array_equal(forest.feature, [0, 0, 0])
+    np.testing.assert_array_equal(forest.threshold, [0, 0, 0])
+    np.testing.assert_array_equal(forest.value, [0, -1, 2])
+    np.testing.assert_array_equal(forest.flags[1:], [0, 0])
+
+
+def test_trees_of_different_kinds_of_numbers_are_joined() -> None:
+    builder = ForestBuilder(1, rule="<", precision="float64")
+    builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0], value=[1], default_left=False)
+    builder.add_tree(**{**STUMP, "default_left": [1, 0, 0]})
+    np.testing.assert_array_equal(builder.build().margin([[np.nan], [1.0]]), [[0.0], [3.0]])
+    builder.add_tree(**{**STUMP, "left": ["1", "-1", "-1"]})
+    with pytest.raises(ModelError, match="tree 2: left must be an array of whole numbers"):
+        builder.build()
+
+
 def test_a_forest_survives_pickling() -> None:
     forest = stump(categories={0: [2, 5]}, cover=[3, 1, 2])
     again = pickle.loads(pickle.dumps(forest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,20 @@ def test_categories_of_a_frame_are_matched_by_name(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.encode(codes), codes)
         with pytest.raises(InputError, match="1 columns hold categories, but the model was trained with 2"):
             model.encode(frame.assign(width=1.0))
+
+
+def test_a_category_is_never_missing_whatever_the_other_bits_say() -> None:
+    """LightGBM does not write a default direction for categories; if a file has one, it does not read it either."""
+    text = train("y", categories=True).model_to_string()
+    kinds = re.findall(r"decision_type=(.*)", text)
+    assert any("1" in line.split() for line in kinds)
+    for line in kinds:
+        changed = " ".join("3" if kind == "1" else kind for kind in line.split())
+        text = text.replace(f"decision_type={line}\n", f"decision_type={changed}\n", 1)
+    booster = lightgbm.Booster(model_str=text)
+    rows = data().rows.copy()
+    rows[::3, 3] = np.nan
+    np.testing.assert_allclose(load(booster).forest.margin(rows), raw_score(booster, rows), rtol=1e-9)
 
 
 def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:

@@ -77,6 +77,23 @@ def test_a_quantile_start() -> None:
     np.testing.assert_allclose(load(model).forest.margin(given.rows)[:, 0], model.predict(given.rows), rtol=1e-9)
 
 
+class _RowsOnly(tree.DecisionTreeClassifier):  # type: ignore[misc]
+    """A tree that takes no weights, so that bagging gives it a sample's rows and it may never see a class."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return super().fit(X, y)
+
+
+def test_bagged_trees_whose_samples_lack_a_class() -> None:
+    given = data(gaps=False)
+    model = ensemble.BaggingClassifier(_RowsOnly(max_depth=2), n_estimators=8, max_samples=4, random_state=3)
+    model.fit(given.X, np.array([*"xyz"])[given.classes])
+    assert any(list(one.classes_) in ([0, 2], [1, 2]) for one in model.estimators_), "a class before the last must lack"
+    loaded = load(model)
+    assert loaded.forest.output_names == ("x", "y", "z")
+    np.testing.assert_allclose(loaded.forest.margin(given.rows), model.predict_proba(given.rows), atol=1e-12)
+
+
 def category_frame() -> Any:
     given = data()
     frame = pd.DataFrame(given.X, columns=["size", "height", "width", "colour", "depth"])
