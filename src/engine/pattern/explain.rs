@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::indices::{Slots, indices};
+use super::indices::{Slots, Visit, indices};
 use super::tables::{Piece, build, unit_size};
 use super::{Cells, PatternForest, Source};
 use crate::engine::codes::Code;
@@ -204,21 +204,32 @@ impl<C: Code, const R: usize> Kernel for Chunk<'_, C, R> {
             let tree = self.call.forest.trees[piece.tree].as_ref().expect("only trees with units have tables");
             for (block, sums) in self.sums.chunks_exact_mut(n_cells).enumerate() {
                 let codes = &self.codes[block * self.block_codes..][..self.block_codes];
-                indices(&tree.units, piece.units.clone(), codes, &mut slots, |unit, indices| {
-                    let table = &piece.tables[unit - piece.units.start];
-                    let numbers = &piece.numbers[table.start..][..table.len];
-                    let width = table.cells.len() as u32;
-                    let mut offsets = [0_u32; R];
-                    let mut largest = 0;
-                    for (offset, &index) in offsets.iter_mut().zip(indices) {
-                        *offset = u32::from(index) * width;
-                        largest = largest.max(*offset);
-                    }
-                    for (column, &cell) in table.cells.iter().enumerate() {
-                        add_looked_up(&mut sums[cell as usize], numbers, &offsets, column, largest);
-                    }
-                });
+                indices(&tree.units, piece.units.clone(), codes, &mut slots, &mut LookUp { piece, sums });
             }
+        }
+    }
+}
+
+/// Adds what a block of rows gets from the units of a piece.
+struct LookUp<'a, const R: usize> {
+    piece: &'a Piece,
+    sums: &'a mut [[f64; R]],
+}
+
+impl<const R: usize> Visit<R> for LookUp<'_, R> {
+    #[inline(always)]
+    fn unit(&mut self, unit: usize, indices: &[u16; R]) {
+        let table = &self.piece.tables[unit - self.piece.units.start];
+        let numbers = &self.piece.numbers[table.start..][..table.len];
+        let width = table.cells.len() as u32;
+        let mut offsets = [0_u32; R];
+        let mut largest = 0;
+        for r in 0..R {
+            offsets[r] = u32::from(indices[r]) * width;
+            largest = largest.max(offsets[r]);
+        }
+        for (column, &cell) in table.cells.iter().enumerate() {
+            add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column, largest);
         }
     }
 }

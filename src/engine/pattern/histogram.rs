@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use super::PatternForest;
-use super::indices::{Slots, indices};
+use super::indices::{Slots, Visit, indices};
+use super::{PatternForest, TreeUnits};
 use crate::engine::codes::{BLOCK, Code, CodedRows, Codes};
 use crate::error::{Error, Result};
 use crate::job::{Progress, Workers};
@@ -185,14 +185,27 @@ impl<C: Code, T: Sum> Kernel for Chunk<'_, C, T> {
         for tree in self.forest.trees.iter().flatten() {
             for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
                 let codes = &self.codes[block * self.block_codes..][..self.block_codes];
-                indices(&tree.units, 0..tree.units.all.len(), codes, self.slots, |unit, indices| {
-                    let size = 1_usize << tree.units.all[unit].bits;
-                    let sums = &mut self.sums[tree.entries[unit]..][..size];
-                    for (&index, &weight) in indices.iter().zip(weights) {
-                        sums[usize::from(index) & (size - 1)].add(weight);
-                    }
-                });
+                let mut count = Count { tree, weights, sums: self.sums };
+                indices(&tree.units, 0..tree.units.all.len(), codes, self.slots, &mut count);
             }
+        }
+    }
+}
+
+/// Counts the rows of a block.
+struct Count<'a, T> {
+    tree: &'a TreeUnits,
+    weights: &'a [T],
+    sums: &'a mut [T],
+}
+
+impl<T: Sum> Visit<BLOCK> for Count<'_, T> {
+    #[inline(always)]
+    fn unit(&mut self, unit: usize, indices: &[u16; BLOCK]) {
+        let size = 1_usize << self.tree.units.all[unit].bits;
+        let sums = &mut self.sums[self.tree.entries[unit]..][..size];
+        for (&index, &weight) in indices.iter().zip(self.weights) {
+            sums[usize::from(index) & (size - 1)].add(weight);
         }
     }
 }

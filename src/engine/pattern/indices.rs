@@ -17,14 +17,20 @@ impl<const R: usize> Slots<R> {
     }
 }
 
-/// Calls `visit(unit, indices)` for every unit in the range; `codes` are a block's, `R` to a column.
+/// What is done with the indices of a unit. A trait and not a closure, so that it can be `#[inline(always)]` and is
+/// compiled for the wide instructions.
+pub(super) trait Visit<const R: usize> {
+    fn unit(&mut self, unit: usize, indices: &[u16; R]);
+}
+
+/// Visits every unit in the range; `codes` are a block's, `R` to a column.
 #[inline(always)]
 pub(super) fn indices<C: Code, const R: usize>(
     units: &Units,
     range: Range<usize>,
     codes: &[C],
     slots: &mut Slots<R>,
-    mut visit: impl FnMut(usize, &[u16; R]),
+    visit: &mut impl Visit<R>,
 ) {
     let slots = &mut slots.0;
     if slots.len() < units.n_slots {
@@ -49,7 +55,7 @@ pub(super) fn indices<C: Code, const R: usize>(
                     for decision in &units.all[u].decisions {
                         decide(&mut index, codes, decision);
                     }
-                    visit(u, &index);
+                    visit.unit(u, &index);
                 }
                 (s, u) = (s + 1, u + 1);
             }

@@ -136,13 +136,7 @@ impl Kernel for Fill<'_> {
             // What the leaf gives for each of its own patterns, then spread over the indices that have that pattern.
             let pairs: Vec<u32> =
                 local_cells(n, order).map(|(i, j)| place[leaf.players[i] * k + leaf.players[j]]).collect();
-            gains.clear();
-            gains.resize(pairs.len() << n, 0.0);
-            let mut at = 0;
-            transform.leaf(&c, &self.integrals[n], |_, _, _, amount| {
-                gains[at] = amount;
-                at += 1;
-            });
+            transform.leaf(&c, &self.integrals[n], &mut gains);
             for (index, row) in self.numbers.chunks_exact_mut(self.width).enumerate() {
                 let gains = &gains[leaf.pattern(index) * pairs.len()..][..pairs.len()];
                 for (&place, &gain) in pairs.iter().zip(gains) {

@@ -62,21 +62,21 @@ fn integrate<const N: usize>(
 }
 
 impl Transform {
-    /// What a leaf gives, as a multiple of its value, to each cell for each row pattern.
+    /// What a leaf gives, as a multiple of its value, to each of its cells for each row pattern: pattern after pattern,
+    /// and for each of them player after player, or every pair of players i <= j in order.
     ///
-    /// `c` holds the weight of each of the $2^k$ background patterns. Calls `give(i, j, p, amount)` for every pattern
-    /// `p` and player `i`, with `j = i`, or every pair `i <= j` for an index of pairs; numbers are bits of `p`.
+    /// `c` holds the weight of each of the $2^k$ background patterns.
     #[inline(always)]
-    pub(super) fn leaf(&mut self, c: &[f64], integral: &Integral, mut give: impl FnMut(usize, usize, usize, f64)) {
+    pub(super) fn leaf(&mut self, c: &[f64], integral: &Integral, gains: &mut Vec<f64>) {
         let k = c.len().trailing_zeros() as usize;
-        let without = |p: usize, i: usize| p & !(1 << i);
+        gains.clear();
         let Self { h, sums: [e0, e1, e2], single: [a, b] } = self;
         match integral {
             Integral::Single(nodes) => {
                 integrate(c, nodes, 1, h, [a, b]);
                 for p in 0..c.len() {
                     for i in 0..k {
-                        give(i, i, p, a[p] - b[without(p, i)]);
+                        gains.push(a[p] - b[p & !(1 << i)]);
                     }
                 }
             }
@@ -86,25 +86,36 @@ impl Transform {
                     integrate(c, single, 1, h, [a, b]);
                 }
                 for p in 0..c.len() {
-                    let pair = |i: usize, j: usize| {
-                        let (pi, pj) = (without(p, i), without(p, j));
-                        e0[p] - e1[pi] - e1[pj] + e2[pi & pj]
-                    };
+                    let first = gains.len();
                     for i in 0..k {
-                        let on = match diagonal {
+                        let pi = p & !(1 << i);
+                        gains.push(match diagonal {
                             Diagonal::MainEffect => main_effect(c, p, i),
-                            Diagonal::Remainder => {
-                                let others = (0..k).filter(|&j| j != i).map(|j| pair(i, j)).sum::<f64>();
-                                a[p] - b[without(p, i)] - others
-                            }
-                        };
-                        give(i, i, p, on);
+                            Diagonal::Remainder => a[p] - b[pi],
+                        });
                         for j in i + 1..k {
-                            give(i, j, p, pair(i, j));
+                            let pj = p & !(1 << j);
+                            gains.push(e0[p] - e1[pi] - e1[pj] + e2[pi & pj]);
                         }
+                    }
+                    if *diagonal == Diagonal::Remainder {
+                        take_from_diagonal(k, &mut gains[first..]);
                     }
                 }
             }
+        }
+    }
+}
+
+/// Takes every pair's share off both its players.
+#[inline(always)]
+fn take_from_diagonal(k: usize, gains: &mut [f64]) {
+    let row = |i: usize| i * k - i * (i + 1) / 2;
+    for i in 0..k {
+        for j in i + 1..k {
+            let both = gains[row(i) + j];
+            gains[row(i) + i] -= both;
+            gains[row(j) + j] -= both;
         }
     }
 }
