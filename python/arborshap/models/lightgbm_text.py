@@ -46,7 +46,7 @@ class Text:
 
 def read_text(text: str) -> Text:
     """Turn a model text into a forest."""
-    lines = iter(text.splitlines())
+    lines = (line.rstrip("\r") for line in text.split("\n"))
     header, first = _block(lines, "the header")
     blocks: list[dict[str, str]] = []
     while first is not None and first.startswith("Tree="):
@@ -79,9 +79,9 @@ def _block(lines: Iterable[str], where: str) -> tuple[dict[str, str], str | None
     """Read ``key=value`` lines up to the next tree or the end of the trees, and return them with that line."""
     fields: dict[str, str] = {}
     for line in lines:
-        key, _, value = line.strip().partition("=")
-        if key == "Tree" or line.startswith("end of trees"):
-            return fields, line.strip()
+        key, _, value = line.partition("=")
+        if key in ("Tree", "end of trees"):
+            return fields, line
         if key in fields:
             raise ModelError(f"{where}: {key!r} appears twice")
         if key:
@@ -186,7 +186,7 @@ def _category_sets(
 
 
 def _feature_names(header: dict[str, str], n_features: int) -> list[str] | None:
-    names = header.get("feature_names", "").split()
+    names = header.get("feature_names", "").split(" ")
     if len(names) != n_features:
         raise ModelError(f"the header names {len(names)} features, but numbers {n_features}")
     # What LightGBM calls columns that came without names.

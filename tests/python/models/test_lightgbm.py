@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import lightgbm
 import numpy as np
 import pytest
 
+from arborshap import TreeExplainer
 from arborshap.exceptions import InputError
 from arborshap.models import load
 from models.case import columns_of, data, predicted
@@ -82,6 +84,19 @@ def test_names_are_kept_only_where_there_were_any(tmp_path: Path) -> None:
     booster.save_model(tmp_path / "model.txt")
     for model in (booster, tmp_path / "model.txt", lightgbm.Booster(model_file=tmp_path / "model.txt")):
         assert load(model).forest.feature_names == ("a", "b", "c", "d", "Column_4")
+
+
+def test_names_may_hold_any_blank() -> None:
+    """LightGBM turns spaces into underscores, and keeps other blanks as they are."""
+    given = data()
+    names = ["mean radius", "a_b", "c\td", "x\u00a0y", "worst  area"]
+    frame = pd.DataFrame(given.X, columns=names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LightGBM says that it changes them
+        booster = lightgbm.train(SMALL, lightgbm.Dataset(frame, given.y), 2)
+    assert load(booster).forest.feature_names == ("mean_radius", "a_b", "c\td", "x\u00a0y", "worst__area")
+    explainer = TreeExplainer(booster, frame[names[::-1]])
+    np.testing.assert_array_equal(explainer.shap_values(frame), explainer.shap_values(given.X))
 
 
 def category_frame() -> Any:
