@@ -1,7 +1,7 @@
 //! A forest, its players and its background, compiled once to explain many rows.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
@@ -31,6 +31,8 @@ pub struct Explainer {
     memory_limit: usize,
     patterns: OnceLock<PatternForest>,
     tables: Mutex<HashMap<Index, Arc<PatternTables>>>,
+    /// What earlier calls have spent on going without tables.
+    rent: Mutex<HashMap<Index, f64>>,
 }
 
 /// What stands in for the players that have not joined.
@@ -101,6 +103,7 @@ impl Explainer {
             memory_limit: memory::available() / 2,
             patterns: OnceLock::new(),
             tables: Mutex::default(),
+            rent: Mutex::default(),
         })
     }
 
@@ -113,7 +116,7 @@ impl Explainer {
     /// Codes the background, and counts it right away where tables will surely be wanted or it is too large to keep.
     fn take_in(&mut self, background: &Rows<'_>, workers: &Workers) -> Result<()> {
         let n = background.len();
-        let all_tables = self.compiled.trees.iter().all(can_have_tables);
+        let all_tables = self.compiled.all_tables;
         let keep = !all_tables || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
         let eager = !keep || self.plan_for(n, Index::Shapley, Engine::Auto)?.tables;
         let Absent::Background { codes, weights, histogram, .. } = &mut self.absent else { return Ok(()) };
@@ -190,14 +193,11 @@ impl Explainer {
                 Absent::Background { histogram, .. } => histogram.get().is_some(),
                 Absent::Cover { .. } => true,
             },
-            built: self.kept().contains_key(&index),
+            built: locked(&self.tables).contains_key(&index),
             memory_limit: self.memory_limit,
+            rent: locked(&self.rent).get(&index).copied().unwrap_or(0.0),
         };
         Plan::new(&self.compiled, engine, &call)
-    }
-
-    fn kept(&self) -> std::sync::MutexGuard<'_, HashMap<Index, Arc<PatternTables>>> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The index of each row, averaged over the background: `(rows, players, outputs)`, or
@@ -222,6 +222,8 @@ impl Explainer {
         let rest: Vec<usize> = (0..compiled.trees.len()).filter(|t| !by_tables(t)).collect();
         if plan.tables {
             self.by_tables(rows, index, &mut out, workers, progress)?;
+        } else if engine == Engine::Auto {
+            *locked(&self.rent).entry(index).or_default() += plan.rent;
         }
         match &self.absent {
             Absent::Cover { .. } => cover::explain_cover(compiled, &rest, rows, index, &mut out, workers, progress)?,
@@ -250,7 +252,7 @@ impl Explainer {
     ) -> Result<()> {
         let compiled = &self.compiled;
         let patterns = self.patterns.get_or_init(|| PatternForest::new(&compiled.trees, workers));
-        let kept = self.kept().get(&index).cloned();
+        let kept = locked(&self.tables).get(&index).cloned();
         if let Some(tables) = kept {
             return tables.explain(patterns, compiled, rows, index, out, workers, progress);
         }
@@ -279,7 +281,7 @@ impl Explainer {
             return Ok(());
         };
         let tables = Arc::new(PatternTables::new(patterns, compiled, &source, index, all, workers, progress)?);
-        self.kept().insert(index, tables.clone());
+        locked(&self.tables).insert(index, tables.clone());
         tables.explain(patterns, compiled, rows, index, out, workers, progress)
     }
 
@@ -329,6 +331,11 @@ impl Explainer {
         };
         traversal::pairs(&self.compiled, z, rows, walk, workers, progress)
     }
+}
+
+/// What the lock guards; a thread that panicked while holding it has left nothing half done.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn too_large() -> Error {

@@ -1,7 +1,7 @@
 //! A forest and its players made ready for the engines: every split a code test, every path's players numbered.
 
 use super::codes::{CodeTest, Columns};
-use super::plan::{PART, Shape};
+use super::plan::{PART, Shape, can_have_tables, looked_up};
 use crate::forest::{Forest, Node, Output, Split, Tree};
 use crate::job::Workers;
 use crate::players::Players;
@@ -60,6 +60,10 @@ pub(crate) struct Compiled {
     pub(crate) trees: Vec<CompiledTree>,
     pub(crate) n_players: usize,
     pub(crate) n_outputs: usize,
+    /// Whether every tree can have tables.
+    pub(crate) all_tables: bool,
+    /// Numbers of tables that a row looks up, for an index of players and one of pairs.
+    pub(crate) looked_up: [f64; 2],
 }
 
 impl Compiled {
@@ -67,7 +71,14 @@ impl Compiled {
         let (columns, tests) = Columns::new(forest);
         let tree = |t: usize| compile_tree(&forest.trees()[t], forest.n_outputs(), players, &tests);
         let trees = workers.map(forest.trees().len(), tree);
-        Self { columns, trees, n_players: players.count(), n_outputs: forest.n_outputs() }
+        Self {
+            all_tables: trees.iter().all(can_have_tables),
+            looked_up: [1, 2].map(|order| trees.iter().map(|tree| looked_up(tree, order)).sum()),
+            columns,
+            trees,
+            n_players: players.count(),
+            n_outputs: forest.n_outputs(),
+        }
     }
 
     /// The most distinct players on a path of any tree.

@@ -63,6 +63,9 @@ pub(crate) struct Shape {
 /// Chance that a row and a background row part at a split whose player is new to the path.
 pub(crate) const PART: f64 = 0.3;
 
+/// Nanoseconds that tables may always take: a second call will be glad of them.
+const CHEAP: f64 = 2e7;
+
 /// How a call will be carried out.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -79,6 +82,8 @@ pub struct Plan {
     /// Why.
     pub reason: String,
     pub(crate) tables: bool,
+    /// Nanoseconds by pairs of the trees that could have tables.
+    pub(crate) rent: f64,
 }
 
 /// What the plan is made for.
@@ -92,6 +97,8 @@ pub(crate) struct Call {
     /// The tables of this index are there already.
     pub(crate) built: bool,
     pub(crate) memory_limit: usize,
+    /// The [`Plan::rent`] of earlier calls: once it would have paid for the tables, they are built.
+    pub(crate) rent: f64,
 }
 
 /// A tree whose tables could be had at all.
@@ -104,6 +111,20 @@ impl Plan {
     pub(crate) fn new(compiled: &Compiled, engine: Engine, call: &Call) -> Result<Self> {
         let trees = &compiled.trees;
         let n_trees = trees.len();
+        if call.built && matches!(engine, Engine::Auto | Engine::Pattern) && compiled.all_tables {
+            // The way of one row after another in a service: nothing else needs to be looked at.
+            let numbers = compiled.looked_up[call.index.order() as usize - 1];
+            return Ok(Self {
+                by_tables: n_trees,
+                by_pairs: 0,
+                by_walk: 0,
+                seconds: 1e-9 * price::LOOK * call.rows as f64 * numbers,
+                bytes: 0,
+                reason: "the tables are there already".into(),
+                tables: true,
+                rent: 0.0,
+            });
+        }
         let fit = trees.iter().filter(|t| can_have_tables(t)).count();
         let wide = trees.iter().filter(|t| t.max_path > MAX_PLAYERS).count();
         let (tables, tables_bytes) = table_cost(compiled, call);
@@ -115,7 +136,7 @@ impl Plan {
             let seconds = 1e-9 * (rest + if use_tables { tables } else { pairs });
             let bytes = if use_tables { tables_bytes.min(call.memory_limit) } else { 0 };
             let by_pairs = n_trees - by_tables - by_walk;
-            Self { by_tables, by_pairs, by_walk, seconds, bytes, reason, tables: use_tables }
+            Self { by_tables, by_pairs, by_walk, seconds, bytes, reason, tables: use_tables, rent: pairs }
         };
         match engine {
             Engine::Traversal => Ok(plan(false, true, "the traversal was asked for".into())),
@@ -142,13 +163,14 @@ impl Plan {
             Engine::Auto => {
                 let reason = format!(
                     "for {} rows and {} background rows, {fit} of {n_trees} trees would take {:.2e} s by tables and {:.2e} s \
-                     by pairs",
+                     by pairs, after {:.2e} s by pairs in earlier calls",
                     call.rows,
                     call.background,
                     tables * 1e-9,
-                    pairs * 1e-9
+                    pairs * 1e-9,
+                    call.rent * 1e-9,
                 );
-                Ok(plan(tables < pairs, false, reason))
+                Ok(plan(tables < (pairs + call.rent).max(CHEAP), false, reason))
             }
         }
     }
@@ -160,11 +182,10 @@ fn table_cost(compiled: &Compiled, call: &Call) -> (f64, usize) {
     let mut cost = 0.0;
     let mut bytes = 0.0;
     for tree in compiled.trees.iter().filter(|t| can_have_tables(t)) {
-        let Shape { leaves, entries, cells, players, .. } = tree.shape;
+        let Shape { leaves, entries, cells, .. } = tree.shape;
         let width = tree.width as f64;
         let k = tree.max_path as f64;
-        // A pair of players for every player: about k / 2 times as many cells.
-        let pairs = if call.index.order() == 1 { 1.0 } else { 0.5 * (k + 1.0) };
+        let pairs = pairs_per_player(call.index.order(), k);
         // A unit holds up to four leaves and shares their tables.
         let numbers = 0.6 * cells * pairs * width;
         if !call.counted {
@@ -173,10 +194,20 @@ fn table_cost(compiled: &Compiled, call: &Call) -> (f64, usize) {
         if !call.built {
             cost += price::FOLD * cells * (k / 2.0).ceil() * pairs.sqrt() + price::FILL * numbers;
         }
-        cost += price::LOOK * n * 0.4 * players * pairs * width;
+        cost += price::LOOK * n * looked_up(tree, call.index.order());
         bytes += 8.0 * numbers;
     }
     (cost, bytes as usize)
+}
+
+/// Cells for each player of a path: itself, or about half of the pairs it is in.
+fn pairs_per_player(order: u32, k: f64) -> f64 {
+    if order == 1 { 1.0 } else { 0.5 * (k + 1.0) }
+}
+
+/// Numbers of the tables of a tree that a row looks up: units share their path's players.
+pub(crate) fn looked_up(tree: &CompiledTree, order: u32) -> f64 {
+    0.4 * tree.shape.players * pairs_per_player(order, tree.max_path as f64) * tree.width as f64
 }
 
 /// Nanoseconds for a tree, pair by pair.

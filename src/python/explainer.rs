@@ -19,6 +19,9 @@ pub(super) struct PyExplainer {
     explainer: Explainer,
 }
 
+/// Estimated seconds below which work is done right where it is asked for.
+const SHORT: f64 = 1e-3;
+
 /// A [`Plan`](crate::Plan) as a tuple.
 type PlanParts = (usize, usize, usize, f64, usize, String);
 
@@ -104,8 +107,11 @@ impl PyExplainer {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let explainer = &self.explainer;
-        let values = run::run(py, true, progress.as_ref(), |progress| {
-            explainer.explain(&rows, index, engine, &Workers::new(threads), progress)
+        let plan = explainer.plan(rows.len(), index, engine).map_err(|e| errors::exception(py, &e))?;
+        // Short work needs no other thread, neither to share it nor to wait for Ctrl-C meanwhile.
+        let long = plan.seconds > SHORT;
+        let values = run::run(py, long, progress.as_ref(), |progress| {
+            explainer.explain(&rows, index, engine, &Workers::new(if long { threads } else { 1 }), progress)
         })?;
         let (n, p, k) = (rows.len(), explainer.n_players(), explainer.n_outputs());
         let shape: &[usize] = if index.order() == 1 { &[n, p, k] } else { &[n, p, p, k] };
