@@ -14,7 +14,7 @@ from arborshap.models._model import Model
 __all__ = ["Model", "load", "supported_models"]
 
 # The wrappers of all others descend from scikit-learn's classes, so that comes last.
-_LOADERS = ("xgboost", "lightgbm", "catboost", "sklearn")
+_LOADERS = ("xgboost", "lightgbm", "catboost", "treelite", "sklearn")
 
 _SUPPORTED: dict[str, tuple[str, ...]] = {
     "xgboost": (
@@ -47,6 +47,7 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
     ),
     "lightgbm": ("Booster", "LGBMRegressor", "LGBMClassifier", "LGBMRanker", "saved text"),
     "catboost": ("CatBoost", "CatBoostRegressor", "CatBoostClassifier", "CatBoostRanker", "saved .json"),
+    "treelite": ("Model",),
     "arborshap": ("Forest",),
 }
 

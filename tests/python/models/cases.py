@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from models import catboost_cases, lightgbm_cases, sklearn_cases, xgboost_cases
+from models import catboost_cases, lightgbm_cases, sklearn_cases, treelite_cases, xgboost_cases
 from models.case import BuiltCase, Case
 
 __all__ = ["CASES", "BuiltCase", "Case"]
 
-CASES: list[Case] = [*xgboost_cases.CASES, *sklearn_cases.CASES, *lightgbm_cases.CASES, *catboost_cases.CASES]
+CASES: list[Case] = [
+    *xgboost_cases.CASES,
+    *sklearn_cases.CASES,
+    *lightgbm_cases.CASES,
+    *catboost_cases.CASES,
+    *treelite_cases.CASES,
+]

@@ -26,7 +26,7 @@ def test_margin_is_the_library_own(case: Case) -> None:
     assert model.tolerance == case.tolerance
     if model.raw_predict is not None:
         np.testing.assert_allclose(model.raw_predict(seen), expected, rtol=0, atol=1e-12 * size)
-        assert model.library.startswith(("xgboost ", "scikit-learn ", "lightgbm ", "catboost "))
+        assert model.library.startswith(("xgboost ", "scikit-learn ", "lightgbm ", "catboost ", "treelite "))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -75,7 +75,7 @@ _SOFTPROB = {"objective": "multi:softprob", "num_class": 3}
 _DART = {"booster": "dart", "rate_drop": 0.5}
 
 CASES = [
-    Case(f"xgboost-{name}", "xgboost", kind, what, build)
+    Case(f"xgboost-{name}", "xgboost", kind, what, build, tolerance=2e-5)
     for name, kind, what, build in (
         ("regression", "Booster", "regression", partial(_booster, "y", {})),
         ("binary", "Booster", "binary", partial(_booster, "binary", {"objective": "binary:logistic"})),

@@ -1,0 +1,140 @@
+"""treelite models, by way of their own JSON: whatever library made them, treelite's rules are the ones that count."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.forest import Forest, as_array, frozen_copy
+from arborshap.forest_builder import ForestBuilder, Precision, Rule
+from arborshap.models import unsupported
+from arborshap.models._document import take, take_list
+from arborshap.models._json import parse_json
+from arborshap.models._model import Model
+
+_WHERE = "treelite model"
+_IDS = ("target_id", "class_id")
+_LINKS = {"sigmoid": "logistic", "multiclass_ova": "logistic", "softmax": "softmax", "exponential": "log"}
+# A comparison that sends a row left when it is greater is the opposite one with its children swapped.
+_RULES: dict[str, tuple[Rule, bool]] = {"<": ("<", False), "<=": ("<=", False), ">": ("<=", True), ">=": ("<", True)}
+
+
+def load(model: Any) -> Model:
+    """Read a model; treelite checks little when it loads one, so all of it is checked here."""
+    treelite: Any = import_module("treelite")
+
+    if not isinstance(model, treelite.Model):
+        raise unsupported(model)
+    document = parse_json(model.dump_as_json(pretty_print=False), "what treelite dumped")
+    single = take(document, "threshold_type", str, _WHERE) == "float32"
+    forest = read_document(document, "float32" if single else "float64")
+    link = _LINKS.get(document.get("postprocessor"), "identity")
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        matrix = np.ascontiguousarray(rows, np.float32 if single else np.float64)
+        margin = treelite.gtil.predict(model, matrix, nthread=1, pred_margin=True)
+        return np.asarray(margin, np.float64).reshape(len(rows), forest.n_outputs)
+
+    return Model(
+        forest=forest,
+        library=f"treelite {treelite.__version__}",
+        # A steeper sigmoid is a link that has no name here.
+        link="identity" if link == "logistic" and document.get("sigmoid_alpha") != 1.0 else link,
+        raw_predict=raw_predict,
+        tolerance=2e-5 if single else 1e-9,
+    )
+
+
+def read_document(document: Any, precision: Precision) -> Forest:
+    """Turn a parsed dump into a forest."""
+    trees = [take_list(tree, "nodes", f"tree {t}") for t, tree in enumerate(take_list(document, "trees", _WHERE))]
+    base = frozen_copy(f"{_WHERE}: base_scores", take_list(document, "base_scores", _WHERE), np.float64)
+    # Outputs are the classes of each target, padded to the target that has most.
+    n_targets = take(document, "num_target", int, _WHERE)
+    n_classes = max(frozen_copy(f"{_WHERE}: num_class", take_list(document, "num_class", _WHERE), np.int32), default=0)
+    if n_targets * int(n_classes) != len(base):
+        raise ModelError(f"{_WHERE}: {n_targets} targets of {n_classes} classes, but {len(base)} base scores")
+    numbers = np.arange(len(base)).reshape(n_targets, int(n_classes))
+    ids = [frozen_copy(f"{_WHERE}: {key}", take_list(document, key, _WHERE), np.int32) for key in _IDS]
+    if any(len(numbers_of) != len(trees) for numbers_of in ids):
+        raise ModelError(f"{_WHERE}: target_id and class_id must have one entry for each of {len(trees)} trees")
+    outputs = [
+        _outputs(numbers, t, int(target), int(klass)) for t, (target, klass) in enumerate(zip(*ids, strict=True))
+    ]
+    share = np.ones(len(base))
+    if take(document, "average_tree_output", bool, _WHERE) and trees:
+        share = 1.0 / np.maximum(np.bincount(np.concatenate(outputs), minlength=len(base)), 1)
+    cover = next(
+        (key for key in ("sum_hess", "data_count") if all(key in node for tree in trees for node in tree)), None
+    )
+    n_features = take(document, "num_feature", int, _WHERE)
+    builder = ForestBuilder(n_features, len(base), rule=_rule(trees), precision=precision)
+    for t, (nodes, output) in enumerate(zip(trees, outputs, strict=True)):
+        _add_tree(builder, t, nodes, output, share, cover)
+    return builder.build(base=base)
+
+
+def _rule(trees: list[Any]) -> Rule:
+    signs = {node["comparison_op"] for tree in trees for node in tree if "comparison_op" in node}
+    rules = {_RULES[sign][0] if sign in _RULES else None for sign in signs} or {"<="}
+    if len(rules) > 1 or None in rules:
+        raise UnsupportedModelError(
+            f"{_WHERE}: its splits compare by {', '.join(sorted(signs))}, not all by < or by <="
+        )
+    return "<" if "<" in rules else "<="
+
+
+def _outputs(numbers: NDArray[np.int64], t: int, target: int, klass: int) -> NDArray[np.int64]:
+    """List the outputs a tree adds to: -1 stands for all targets, or all classes."""
+    rows = slice(None) if target == -1 else slice(target, target + 1)
+    columns = slice(None) if klass == -1 else slice(klass, klass + 1)
+    chosen = np.ravel(numbers[rows, columns])
+    if len(chosen) == 0:
+        raise ModelError(f"tree {t}: it adds to class {klass} of target {target}, which is not there")
+    return chosen
+
+
+def _add_tree(
+    builder: ForestBuilder, t: int, nodes: list[Any], outputs: NDArray[np.int64], share: NDArray[Any], cover: str | None
+) -> None:
+    left, right, default_left = [], [], []
+    sets: dict[int, list[int]] = {}
+    members_left = np.ones(len(nodes), np.bool_)
+    is_vector = len(share) > 1 and len(outputs) > 1
+    value = np.zeros((len(nodes), len(share)) if is_vector else len(nodes))
+    for n, node in enumerate(nodes):
+        if take(node, "node_id", int, f"tree {t}") != n:
+            raise ModelError(f"tree {t}: node {node['node_id']} is in place {n}")
+        swaps = _RULES[node["comparison_op"]][1] if "comparison_op" in node else False
+        children = [node.get("left_child", -1), node.get("right_child", -1)]
+        left.append(children[swaps])
+        right.append(children[not swaps])
+        default_left.append(node.get("default_left", False) != swaps)
+        if "category_list" in node:
+            sets[n] = node["category_list"]
+            members_left[n] = not take(node, "category_list_right_child", bool, f"tree {t}, node {n}")
+        if "leaf_value" in node:
+            name = f"tree {t}, node {n}: leaf_value"
+            leaf = frozen_copy(name, np.ravel(as_array(name, node["leaf_value"])), np.float64)
+            if len(leaf) != len(outputs):
+                raise ModelError(f"tree {t}, node {n}: its leaf has {len(leaf)} values for {len(outputs)} outputs")
+            if is_vector:
+                value[n, outputs] = leaf * share[outputs]
+            else:
+                value[n] = leaf[0] * share[outputs[0]]
+    builder.add_tree(
+        left=left,
+        right=right,
+        feature=[node.get("split_feature_id", 0) for node in nodes],
+        threshold=[node.get("threshold", 0.0) for node in nodes],
+        value=value,
+        output=int(outputs[0]),
+        default_left=default_left,
+        categories=sets,
+        members_left=members_left,
+        cover=None if cover is None else [node[cover] for node in nodes],
+    )
