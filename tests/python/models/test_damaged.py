@@ -302,16 +302,6 @@ def test_a_hostile_dump(tree: str, message: str) -> None:
         load([tree])
 
 
-def _catboost(edit: Callable[[dict[str, Any]], object]) -> bytes:
-    cases = {case.name: case for case in catboost_cases.CASES}
-    model = cases["catboost-symmetric"].build().model
-    path = Path(catboost_cases._folder.name) / "symmetric.json"
-    model.save_model(path, format="json")
-    document = json.loads(path.read_bytes())
-    edit(document)
-    return json.dumps(document).encode()
-
-
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -329,9 +319,12 @@ def _catboost(edit: Callable[[dict[str, Any]], object]) -> bytes:
     ],
 )
 def test_a_hostile_catboost_model(edit: Callable[[dict[str, Any]], object], message: str, tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_bytes(_catboost(edit))
+    cases = {case.name: case for case in catboost_cases.CASES}
+    cases["catboost-symmetric"].build().model.save_model(tmp_path / "model.json", format="json")
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    edit(document)
     with pytest.raises(ModelError, match=message):
-        load(tmp_path / "model.json")
+        load(_written(tmp_path, document))
 
 
 def test_a_long_chain_of_nodes_cut_off_by_pruning_is_dropped_in_time(tmp_path: Path) -> None:

@@ -153,8 +153,9 @@ def test_paths_that_hold_no_model(tmp_path: Path) -> None:
         load(tmp_path / "nowhere.json")
     with pytest.raises(ModelError, match="is a directory or device, not a model file"):
         load(tmp_path)
-    with pytest.raises(ModelError, match="is a directory or device, not a model file"):
-        load("/dev/zero")
+    if Path("/dev/zero").exists():  # reading all of it would never end
+        with pytest.raises(ModelError, match="is a directory or device, not a model file"):
+            load("/dev/zero")
     with pytest.raises(ModelError, match="cannot be a path"):
         load("model\0.json")
 
