@@ -55,6 +55,7 @@ impl Explainer {
         background: &Rows<'_>,
         weights: Option<&[f64]>,
         workers: &Workers,
+        progress: &Progress,
     ) -> Result<Self> {
         background.expect_width("the background", forest.n_features())?;
         if background.is_empty() {
@@ -70,8 +71,8 @@ impl Explainer {
             histogram: OnceLock::new(),
         };
         let mut this = Self::compile(forest, players, absent, workers)?;
-        this.take_in(background, workers)?;
-        this.expected = this.expect(forest.base(), workers)?;
+        this.take_in(background, workers, progress)?;
+        this.expected = this.expect(forest.base(), workers, progress)?;
         Ok(this)
     }
 
@@ -114,29 +115,27 @@ impl Explainer {
     }
 
     /// Codes the background, and counts it right away where tables will surely be wanted or it is too large to keep.
-    fn take_in(&mut self, background: &Rows<'_>, workers: &Workers) -> Result<()> {
+    fn take_in(&mut self, background: &Rows<'_>, workers: &Workers, progress: &Progress) -> Result<()> {
         let n = background.len();
-        let all_tables = self.compiled.all_tables;
-        let keep = !all_tables || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
-        let eager = !keep || self.plan_for(n, Index::Shapley, Engine::Auto)?.tables;
+        let tables = self.compiled.all_tables && self.plan_for(n, Index::Shapley, Engine::Auto)?.tables;
+        let keep = !tables || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
         let Absent::Background { codes, weights, histogram, .. } = &mut self.absent else { return Ok(()) };
         if keep {
             *codes = Some(CodedRows::new(&self.compiled.columns, background, workers));
         }
-        if !eager {
+        if !tables {
             return Ok(());
         }
         let patterns = self.patterns.get_or_init(|| PatternForest::new(&self.compiled.trees, workers));
         let weights = weights.as_deref();
         let mut sums = Histogram::empty(patterns, weights.map(largest))?;
-        let progress = Progress::default();
         if let Some(codes) = codes {
-            sums.add(patterns, codes, weights, workers, &progress)?;
+            sums.add(patterns, codes, weights, workers, progress)?;
         } else {
             for start in (0..n).step_by(PASSING_ROWS) {
                 let end = n.min(start + PASSING_ROWS);
                 let codes = CodedRows::new(&self.compiled.columns, &background.slice(start, end), workers);
-                sums.add(patterns, &codes, weights.map(|w| &w[start..end]), workers, &progress)?;
+                sums.add(patterns, &codes, weights.map(|w| &w[start..end]), workers, progress)?;
             }
         }
         *histogram = OnceLock::from(sums);
@@ -144,12 +143,20 @@ impl Explainer {
     }
 
     /// The mean margin over the background, from how many rows are in each leaf.
-    fn expect(&self, base: &[f64], workers: &Workers) -> Result<Vec<f64>> {
+    fn expect(&self, base: &[f64], workers: &Workers, progress: &Progress) -> Result<Vec<f64>> {
         let Absent::Background { codes, weights, histogram, .. } = &self.absent else {
             unreachable!("there is a background")
         };
         let counted = histogram.get().zip(self.patterns.get());
-        leaf_weights::expected_value(&self.compiled, base, counted, codes.as_ref(), weights.as_deref(), workers)
+        leaf_weights::expected_value(
+            &self.compiled,
+            base,
+            counted,
+            codes.as_ref(),
+            weights.as_deref(),
+            workers,
+            progress,
+        )
     }
 
     /// The weighted mean of $h(z)$ over the background, one number an output.

@@ -22,8 +22,9 @@
 //! let (x, z) = ([1.0, 1.0], [-1.0, -1.0]);
 //! let background = Rows::new(&z[..], 1, 2)?;
 //! let workers = Workers::new(1);
-//! let explainer = Explainer::new(&forest, &Players::single(2), &background, None, &workers)?;
-//! let phi = explainer.explain(&Rows::new(&x[..], 1, 2)?, Index::Shapley, Engine::Auto, &workers, &Progress::default())?;
+//! let progress = Progress::default();
+//! let explainer = Explainer::new(&forest, &Players::single(2), &background, None, &workers, &progress)?;
+//! let phi = explainer.explain(&Rows::new(&x[..], 1, 2)?, Index::Shapley, Engine::Auto, &workers, &progress)?;
 //! assert_eq!(phi, [0.5, 0.5]);
 //! # Ok::<(), arborshap::Error>(())
 //! ```

@@ -6,7 +6,7 @@ use super::pattern::{Histogram, PatternForest};
 use super::plan::can_have_tables;
 use crate::error::{Error, Result};
 use crate::forest::Output;
-use crate::job::Workers;
+use crate::job::{Progress, Workers};
 
 /// The weighted mean of the margin over the background, one number an output.
 ///
@@ -19,9 +19,12 @@ pub(crate) fn expected_value(
     rows: Option<&CodedRows>,
     weights: Option<&[f64]>,
     workers: &Workers,
+    progress: &Progress,
 ) -> Result<Vec<f64>> {
     let total: f64 = weights.map_or_else(|| rows.map_or(0.0, |r| r.len() as f64), |w| w.iter().sum());
+    progress.expect(compiled.trees.len());
     let trees = workers.map(compiled.trees.len(), |t| -> Result<Vec<f64>> {
+        progress.step()?;
         let tree = &compiled.trees[t];
         let shares = match (counted, rows) {
             (Some((histogram, patterns)), _) if can_have_tables(tree) => patterns.leaf_shares(t, tree, histogram),

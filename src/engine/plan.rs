@@ -101,9 +101,14 @@ pub(crate) struct Call {
     pub(crate) rent: f64,
 }
 
+/// Background patterns of all leaves that one tree may have.
+const MOST_ENTRIES: f64 = (1 << 24) as f64;
+/// Bytes of a count, the one that is kept and those that threads make of their part.
+const COUNT_BYTES: f64 = 16.0;
+
 /// A tree whose tables could be had at all.
 pub(crate) fn can_have_tables(tree: &CompiledTree) -> bool {
-    tree.max_path <= TABLE_PLAYERS && tree.shape.entries <= 1e8
+    tree.max_path <= TABLE_PLAYERS && tree.shape.entries <= MOST_ENTRIES
 }
 
 impl Plan {
@@ -130,6 +135,9 @@ impl Plan {
         let (tables, tables_bytes) = table_cost(compiled, call);
         let pairs: f64 = trees.iter().filter(|t| can_have_tables(t)).map(|t| pair_cost(t, call)).sum();
         let rest: f64 = trees.iter().filter(|t| !can_have_tables(t)).map(|t| pair_cost(t, call)).sum();
+        let entries: f64 = trees.iter().filter(|t| can_have_tables(t)).map(|t| t.shape.entries).sum();
+        let counts = if call.background == 0 { 0.0 } else { COUNT_BYTES * entries };
+        let countable = call.counted || counts <= 0.5 * call.memory_limit as f64;
         let plan = |use_tables: bool, walk: bool, reason: String| {
             let by_tables = if use_tables { fit } else { 0 };
             let by_walk = if walk { n_trees } else { wide };
@@ -155,9 +163,18 @@ impl Plan {
                     tree.shape.cells * 8.0
                 )))
             }
+            Engine::Pattern if !countable => Err(Error::Input(format!(
+                "engine \"pattern\" needs about {counts:.1e} bytes to count the background's patterns, more than half of the \
+                 memory limit of {} bytes; use \"auto\" or \"sparse\", or raise memory_limit",
+                call.memory_limit
+            ))),
             Engine::Pattern => Ok(plan(true, false, "pattern tables were asked for".into())),
             Engine::Auto if fit == 0 => {
                 Ok(plan(false, false, "every tree has paths with too many players for tables".into()))
+            }
+            Engine::Auto if !countable => {
+                let reason = format!("counting the background's patterns would need about {counts:.1e} bytes");
+                Ok(plan(false, false, reason))
             }
             Engine::Auto if call.built => Ok(plan(true, false, "the tables are there already".into())),
             Engine::Auto => {

@@ -69,12 +69,12 @@ impl PyExplainer {
         let background = background.as_ref().map(|b| b.rows(py)).transpose()?;
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
         let map: Result<Vec<u32>, _> = players.as_slice()?.iter().map(|&p| u32::try_from(p)).collect();
-        let explainer = run::run(py, true, None, move |_| {
+        let explainer = run::run(py, true, None, move |progress| {
             let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()))?;
             let players = Players::grouped(map, n_players)?;
             let workers = Workers::new(threads);
             let explainer = match &background {
-                Some(background) => Explainer::new(&forest, &players, background, weights, &workers),
+                Some(background) => Explainer::new(&forest, &players, background, weights, &workers, progress),
                 None => Explainer::path_dependent(&forest, &players, &workers),
             }?;
             Ok(match memory_limit {

@@ -25,9 +25,9 @@ const FRACTION: i32 = 87;
 #[derive(Debug, Clone)]
 pub(crate) struct Histogram {
     sums: Sums,
-    /// What one unit of `sums` is worth.
-    unit: f64,
-    /// The weight of all rows, in such units.
+    /// The weight that counts as 2^FRACTION.
+    largest: f64,
+    /// The weight of all rows, in the units of `sums`.
     total: u128,
 }
 
@@ -40,15 +40,11 @@ enum Sums {
 impl Histogram {
     /// Of no rows yet; `largest_weight` is that of any row to come, `None` where rows carry no weights.
     pub(crate) fn empty(forest: &PatternForest, largest_weight: Option<f64>) -> Result<Self> {
-        let (sums, unit) = match largest_weight {
+        let (sums, largest) = match largest_weight {
             None => (Sums::Counts(filled(forest.n_entries)?), 1.0),
-            // A power of two brings the largest weight just below 2^FRACTION: nothing above 2^-34 of it is rounded.
-            Some(largest) => {
-                let unit = 2.0_f64.powi(largest.log2().floor() as i32 + 1 - FRACTION);
-                (Sums::Weights(filled(forest.n_entries)?), unit)
-            }
+            Some(largest) => (Sums::Weights(filled(forest.n_entries)?), largest),
         };
-        Ok(Self { sums, unit, total: 0 })
+        Ok(Self { sums, largest, total: 0 })
     }
 
     /// The weight of an entry as a share of the whole background.
@@ -79,8 +75,8 @@ impl Histogram {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<()> {
-        let unit = self.unit;
-        let fixed = |row: usize| weights.map_or(1, |w| (w[row] / unit) as u128);
+        let (largest, one) = (self.largest, f64::from(FRACTION).exp2());
+        let fixed = |row: usize| weights.map_or(1, |w| (w[row] / largest * one) as u128);
         self.total += if weights.is_some() { (0..rows.len()).map(fixed).sum() } else { rows.len() as u128 };
         let tally = Tally { forest, rows, workers, progress };
         match &mut self.sums {
