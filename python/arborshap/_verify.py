@@ -13,8 +13,8 @@ SAMPLE = 1000
 _SEARCHED = 100_000  # rows of a huge background looked at for extremes
 
 
-def verify(model: Model, background: Matrix, n_threads: int) -> None:
-    """Compare our margin with the library's raw prediction on rows of the background.
+def verify(model: Model, background: Matrix, what: str, n_threads: int) -> None:
+    """Compare our margin with the library's raw prediction on rows of the background, which the caller calls `what`.
 
     Raises
     ------
@@ -30,7 +30,9 @@ def verify(model: Model, background: Matrix, n_threads: int) -> None:
     try:
         theirs = np.asarray(model.raw_predict(rows), dtype=np.float64)
     except Exception as error:
-        message = f"data: {model.library} itself refuses to predict these rows ({error}); verify=False skips asking it"
+        message = (
+            f"{what}: {model.library} itself refuses to predict these rows ({error}); verify=False skips asking it"
+        )
         raise InputError(message) from error
     ours = model.forest.native.margin(rows, n_threads)
     if theirs.shape != ours.shape:
@@ -44,9 +46,9 @@ def verify(model: Model, background: Matrix, n_threads: int) -> None:
         at, output = np.unravel_index(int(np.where(wrong, gap, -1.0).argmax()), gap.shape)
         which = f" for output {output}" if ours.shape[1] > 1 else ""
         raise VerificationError(
-            f"row {numbers[at]} of data: {model.library} predicts {float(theirs[at, output])!r}{which}, but the trees "
-            f"as read give {float(ours[at, output])!r}; {int(wrong.any(axis=1).sum())} of {len(rows)} rows differ. "
-            "The values would explain another model. Check that data are the numbers the model itself is given; if "
+            f"row {numbers[at]} of {what}: {model.library} predicts {float(theirs[at, output])!r}{which}, but the "
+            f"trees as read give {float(ours[at, output])!r}; {int(wrong.any(axis=1).sum())} of {len(rows)} rows differ. "
+            "The values would explain another model. Check that these are the numbers the model itself is given; if "
             "they are, please report it with the model. verify=False explains the trees as read."
         )
 

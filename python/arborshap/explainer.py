@@ -130,7 +130,7 @@ class TreeExplainer:
         else:
             weights = checked_weights(sample_weight, len(background.matrix))
             if verify:
-                verify_margins(self._model, background.matrix, self._n_threads)
+                verify_margins(self._model, background.matrix, "data", self._n_threads)
             self._n_background = len(background.matrix)
             self._core = self._compile(background.matrix, weights)
         # Without a background the first rows that come are what the model can be verified on.
@@ -297,7 +297,7 @@ class TreeExplainer:
     def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report) -> Array:
         players = (len(self.feature_names),) * (2 if index in PAIR_INDICES else 1)
         if self._to_verify and len(rows):
-            verify_margins(self._model, rows, self._n_threads)
+            verify_margins(self._model, rows, "X", self._n_threads)
             self._to_verify = False
 
         def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:

@@ -382,16 +382,21 @@ def test_float32_results_are_the_rounded_float64_ones_however_they_are_cut(monke
         np.testing.assert_array_equal(narrow_pairs, pairs.astype(np.float32))
 
 
-def test_a_progress_function_hears_rising_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explainer, "_CHUNK", 2**10)
-    X = np.tile(rows(), (500, 1))
+def test_a_progress_function_hears_the_fraction_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Halfway:
+        def explain_pairs(self, part: Array, others: Array, *, n_threads: int, progress: Any) -> Array:
+            progress(0.5)
+            return np.zeros((len(part), len(others), FEATURES, 1))
+
+    explain = TreeExplainer(regressor(), rows())
+    monkeypatch.setattr(explain, "_core", Halfway())
+    monkeypatch.setattr(explainer, "_CHUNK", 4 * FEATURES)  # two rows with two reference rows each
     heard: list[float] = []
-    TreeExplainer(regressor(), np.tile(rows(), (50, 1)), n_jobs=1).pair_values(
-        X[:200], dtype=np.float32, progress=heard.append
-    )
-    assert heard == sorted(heard)
-    assert heard[0] >= 0.0
-    assert heard[-1] == 1.0
+    explain.pair_values(rows()[:4], rows()[:2], dtype=np.float32, progress=heard.append)
+    assert heard == [0.25, 0.75, 1.0]
+    heard.clear()
+    explain.pair_values(rows()[:4], rows()[:2], progress=heard.append)
+    assert heard == [0.5, 1.0]
 
 
 def test_what_a_progress_function_raises_ends_the_call_and_leaves_the_explainer_usable() -> None:
@@ -545,3 +550,54 @@ def test_a_background_of_many_columns_is_still_checked_on_a_thousand_rows() -> N
     background = np.random.default_rng(0).normal(size=(3000, 900)).astype(np.float32)
     background[:, 5] = np.nan
     assert 900 <= len(rows_to_verify(background)) <= 1000
+
+
+# --- without a background ---------------------------------------------------------------------------------------
+
+
+def test_without_data_values_are_path_dependent_as_xgboosts_own_are() -> None:
+    explain = TreeExplainer(regressor())
+    theirs = regressor().get_booster().predict(xgboost.DMatrix(rows()), pred_contribs=True)
+    np.testing.assert_allclose(explain.shap_values(rows()), theirs[:, :-1], atol=1e-5)
+    np.testing.assert_allclose(explain.expected_value, theirs[0, -1], atol=1e-5)
+    assert "path-dependent" in repr(explain)
+
+
+def test_without_data_pairs_need_their_reference_rows() -> None:
+    explain = TreeExplainer(regressor())
+    expected = TreeExplainer(regressor(), rows()).pair_values(rows()[:3])
+    np.testing.assert_allclose(explain.pair_values(rows()[:3], rows()), expected, atol=1e-12)
+    with pytest.raises(InputError, match="this explainer has no background: give Z"):
+        explain.pair_values(rows()[:3])
+    np.testing.assert_allclose(explain.contrast(rows()[0], rows()[1]).values, expected[0, 1], atol=1e-12)
+
+
+def test_without_data_the_first_rows_that_come_are_verified() -> None:
+    for verify in (True, False):
+        explain = TreeExplainer(doubtful(1e-3), verify=verify)
+        assert explain.shap_values(rows()[:0]).shape == (0, 5)
+        if verify:
+            with pytest.raises(VerificationError, match="row 17 of X"):
+                explain.shap_values(rows())
+        else:
+            assert explain.shap_values(rows()).shape == (60, 5)
+
+
+@pytest.mark.parametrize("engine", ["auto", "pattern", "sparse", "traversal"])
+def test_every_engine_gives_the_same_values(engine: str) -> None:
+    X = rows()[:9]
+    expected = TreeExplainer(classifier(), rows(), engine="traversal").taylor_values(X)
+    np.testing.assert_allclose(
+        TreeExplainer(classifier(), rows(), engine=engine).taylor_values(X), expected, atol=1e-12
+    )
+
+
+def test_a_plan_says_what_would_run() -> None:
+    plan = TreeExplainer(regressor(), rows(), engine="traversal").explain_plan(7)
+    assert (plan.trees_by_tables, plan.trees_by_pairs, plan.trees_by_walk) == (0, 0, 8)
+    assert str(plan).startswith("8 trees by the traversal: about ")
+    chosen = TreeExplainer(regressor(), rows()).explain_plan(0, index="taylor")
+    assert chosen.trees_by_tables + chosen.trees_by_pairs + chosen.trees_by_walk == 8
+    for wrong in (-1, 1.5, True):
+        with pytest.raises(InputError, match="n must be a number of rows"):
+            TreeExplainer(regressor(), rows()).explain_plan(wrong)  # type: ignore[arg-type]
