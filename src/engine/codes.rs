@@ -5,7 +5,7 @@
 //! the same test, `code - lo <= span` in wrapping arithmetic, whatever rule, precision, missing direction or
 //! category set the library has. [`Split::goes_left`] stays the definition.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
 use crate::job::Workers;
@@ -65,8 +65,8 @@ struct Column {
     coding: Coding,
 }
 
-/// What a column of thresholds is told apart by.
-type Axis = (u32, Precision, Missing);
+/// What a column of thresholds is told apart by, besides its feature.
+type Axis = (Precision, Missing);
 
 /// The columns of codes a forest needs.
 #[derive(Debug)]
@@ -75,39 +75,67 @@ pub(crate) struct Columns {
     max_code: usize,
 }
 
+/// The splits of one feature on one axis.
+struct Thresholds {
+    feature: usize,
+    axis: Axis,
+    /// Each one's cut and number.
+    cuts: Vec<(f64, u32)>,
+    /// The numbers of those that no value passes.
+    never: Vec<u32>,
+}
+
 impl Columns {
-    /// The columns for a forest, and the code test of each of its splits through [`Tests::of`].
-    pub(crate) fn new(forest: &Forest) -> (Self, Tests) {
-        let mut cuts: BTreeMap<Axis, Vec<f64>> = BTreeMap::new();
-        for split in splits(forest) {
-            match cut(split) {
-                Cut::At(cut) => cuts.entry(axis(split)).or_default().push(cut),
-                Cut::Never => drop(cuts.entry(axis(split)).or_default()),
-                Cut::Set => {}
+    /// The columns for a forest, and the code test of each of its nodes, numbered over all trees; leaves have none.
+    pub(crate) fn new(forest: &Forest, workers: &Workers) -> (Self, Vec<CodeTest>) {
+        let nodes = || forest.trees().iter().flat_map(Tree::nodes);
+        let mut tests = vec![CodeTest { column: 0, lo: 0, span: 0 }; nodes().count()];
+        let mut thresholds: Vec<Thresholds> = Vec::new();
+        let mut of_feature: Vec<Vec<usize>> = vec![Vec::new(); forest.n_features()];
+        let mut columns = Vec::new();
+        let mut sets: HashMap<SetKey, u32> = HashMap::new();
+        for (number, node) in (0..).zip(nodes()) {
+            let Node::Split(split) = node else { continue };
+            let feature = split.feature as usize;
+            let cut = cut(split);
+            if matches!(cut, Cut::Set) {
+                let column = *sets.entry(SetKey::of(split)).or_insert_with(|| {
+                    columns.push(Column { feature, coding: Coding::Split(split.clone()) });
+                    columns.len() as u32 - 1
+                });
+                tests[number as usize] = CodeTest { column, lo: 1, span: 0 };
+                continue;
+            }
+            let axis = (split.precision, split.missing);
+            let known = of_feature[feature].iter().copied().find(|&i| thresholds[i].axis == axis);
+            let i = known.unwrap_or_else(|| {
+                of_feature[feature].push(thresholds.len());
+                thresholds.push(Thresholds { feature, axis, cuts: Vec::new(), never: Vec::new() });
+                thresholds.len() - 1
+            });
+            // The test is completed below; until then its span says where a missing value goes.
+            tests[number as usize].span = u32::from(split.default_left);
+            match cut {
+                Cut::At(cut) => thresholds[i].cuts.push((cut, number)),
+                Cut::Never | Cut::Set => thresholds[i].never.push(number),
             }
         }
-        let mut this = Self { columns: Vec::new(), max_code: 2 };
-        let mut tests = Tests { axes: BTreeMap::new(), sets: HashMap::new() };
-        for (axis, mut cuts) in cuts {
-            cuts.sort_unstable_by(f64::total_cmp);
-            cuts.dedup();
-            this.max_code = this.max_code.max(cuts.len() + 1);
-            let (feature, precision, missing) = axis;
+        let mut max_code = 2;
+        let ranked = workers.map(thresholds.len(), |i| thresholds[i].rank());
+        for (thresholds, (cuts, ranks)) in thresholds.iter().zip(ranked) {
+            max_code = max_code.max(cuts.len() + 1);
+            for (number, rank) in ranks {
+                let test = &mut tests[number as usize];
+                *test = threshold_test(columns.len() as u32, rank, test.span == 1);
+            }
+            let (precision, missing) = thresholds.axis;
             let coding = match precision {
                 Precision::Float32 => Coding::F32 { cuts: cuts.iter().map(|&c| c as f32).collect(), missing },
-                Precision::Float64 => Coding::F64 { cuts: cuts.clone(), missing },
+                Precision::Float64 => Coding::F64 { cuts, missing },
             };
-            tests.axes.insert(axis, (this.columns.len() as u32, cuts));
-            this.columns.push(Column { feature: feature as usize, coding });
+            columns.push(Column { feature: thresholds.feature, coding });
         }
-        for split in splits(forest).filter(|s| matches!(s.test, Test::Member { .. })) {
-            let columns = &mut this.columns;
-            tests.sets.entry(SetKey::of(split)).or_insert_with(|| {
-                columns.push(Column { feature: split.feature as usize, coding: Coding::Split(split.clone()) });
-                columns.len() as u32 - 1
-            });
-        }
-        (this, tests)
+        (Self { columns, max_code }, tests)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -251,38 +279,40 @@ fn above<C: Code, T: PartialOrd + Copy>(cuts: &[T], x: T) -> C {
     C::from_u32(1 + cuts.partition_point(|&c| c < x) as u32)
 }
 
-/// Where each split of the forest finds its code test.
-#[derive(Debug)]
-pub(crate) struct Tests {
-    axes: BTreeMap<Axis, (u32, Vec<f64>)>,
-    sets: HashMap<SetKey, u32>,
+impl Thresholds {
+    /// The distinct cuts in order, and each split's number with the rank of its cut from 1 on, 0 for those that no
+    /// value passes.
+    fn rank(&self) -> (Vec<f64>, Vec<(u32, u32)>) {
+        let mut sorted = self.cuts.clone();
+        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut cuts: Vec<f64> = Vec::new();
+        let mut ranks: Vec<(u32, u32)> = self.never.iter().map(|&number| (number, 0)).collect();
+        for (cut, number) in sorted {
+            // Zeros of either sign are one cut.
+            if cuts.last().is_none_or(|&last| last < cut) {
+                cuts.push(cut);
+            }
+            ranks.push((number, cuts.len() as u32));
+        }
+        (cuts, ranks)
+    }
 }
 
-impl Tests {
-    pub(crate) fn of(&self, split: &Split) -> CodeTest {
-        if matches!(split.test, Test::Member { .. }) {
-            return CodeTest { column: self.sets[&SetKey::of(split)], lo: 1, span: 0 };
-        }
-        let (column, cuts) = &self.axes[&axis(split)];
-        // Values up to the cut have the codes 1 ..= rank; none at all where no value can be below it.
-        let rank = match cut(split) {
-            Cut::At(cut) => 1 + cuts.partition_point(|&c| c < cut) as u32,
-            Cut::Never | Cut::Set => 0,
-        };
-        // Wrapping, the missing code comes right before code 0, which no cell has.
-        if split.default_left {
-            CodeTest { column: *column, lo: u32::MAX, span: if rank == 0 { 0 } else { rank + 1 } }
-        } else if rank == 0 {
-            CodeTest { column: *column, lo: 0, span: 0 }
-        } else {
-            CodeTest { column: *column, lo: 1, span: rank - 1 }
-        }
+/// Values up to the cut of that rank have the codes 1 ..= rank; wrapping, the missing code comes right before code 0,
+/// which no cell has.
+fn threshold_test(column: u32, rank: u32, missing_left: bool) -> CodeTest {
+    match (missing_left, rank) {
+        (true, 0) => CodeTest { column, lo: u32::MAX, span: 0 },
+        (true, _) => CodeTest { column, lo: u32::MAX, span: rank + 1 },
+        (false, 0) => CodeTest { column, lo: 0, span: 0 },
+        (false, _) => CodeTest { column, lo: 1, span: rank - 1 },
     }
 }
 
 /// A category split's identity: equal splits share a column.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct SetKey {
+    feature: u32,
     axis: Axis,
     default_left: bool,
     categories: Box<[u32]>,
@@ -296,24 +326,14 @@ impl SetKey {
             unreachable!("only category splits have a set")
         };
         Self {
-            axis: axis(split),
+            feature: split.feature,
+            axis: (split.precision, split.missing),
             default_left: split.default_left,
             categories: categories.codes().into(),
             inside_left: *inside_left,
             truncate_negative: *truncate_negative,
         }
     }
-}
-
-fn splits(forest: &Forest) -> impl Iterator<Item = &Split> {
-    forest.trees().iter().flat_map(Tree::nodes).filter_map(|node| match node {
-        Node::Split(split) => Some(split),
-        Node::Leaf(_) => None,
-    })
-}
-
-fn axis(split: &Split) -> Axis {
-    (split.feature, split.precision, split.missing)
 }
 
 /// The largest value that goes left.

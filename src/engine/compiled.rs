@@ -68,8 +68,11 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     pub(crate) fn new(forest: &Forest, players: &Players, workers: &Workers) -> Self {
-        let (columns, tests) = Columns::new(forest);
-        let tree = |t: usize| compile_tree(&forest.trees()[t], forest.n_outputs(), players, &tests);
+        let (columns, tests) = Columns::new(forest, workers);
+        let starts =
+            forest.trees().iter().scan(0, |next, tree| Some(std::mem::replace(next, *next + tree.nodes().len())));
+        let starts: Vec<usize> = starts.collect();
+        let tree = |t: usize| compile_tree(&forest.trees()[t], forest.n_outputs(), players, &tests[starts[t]..]);
         let trees = workers.map(forest.trees().len(), tree);
         Self {
             all_tables: trees.iter().all(can_have_tables),
@@ -93,7 +96,7 @@ enum Step {
     Leave { player: u32 },
 }
 
-fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super::codes::Tests) -> CompiledTree {
+fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &[CodeTest]) -> CompiledTree {
     let width = tree.leaf_width(n_outputs);
     let mut local = LocalPlayers::default();
     let mut compiled = CompiledTree {
@@ -140,7 +143,7 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &super:
                 }
                 let at = compiled.splits.len();
                 let unset = Child(LEAF);
-                compiled.splits.push(CompiledSplit { test: tests.of(split), left: unset, right: unset, player });
+                compiled.splits.push(CompiledSplit { test: tests[node as usize], left: unset, right: unset, player });
                 stack.push(Step::Leave { player });
                 stack.push(Step::Enter { node: split.right, parent: Some((at, false)) });
                 stack.push(Step::Enter { node: split.left, parent: Some((at, true)) });
