@@ -48,8 +48,8 @@ def verify(model: Model, background: Matrix, what: str, n_threads: int) -> None:
         raise VerificationError(
             f"row {numbers[at]} of {what}: {model.library} predicts {float(theirs[at, output])!r}{which}, but the "
             f"trees as read give {float(ours[at, output])!r}; {int(wrong.any(axis=1).sum())} of {len(rows)} rows "
-            "differ. The values would explain another model. Check that these are the numbers the model itself is given; if "
-            "they are, please report it with the model. verify=False explains the trees as read."
+            "differ. The values would explain another model. Check that these are the numbers the model itself "
+            "is given; if they are, please report it with the model. verify=False explains the trees as read."
         )
 
 
