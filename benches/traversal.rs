@@ -79,7 +79,8 @@ impl Job {
         let mut cells = |rows: usize| -> Vec<f64> { (0..rows * n_features).map(|_| random.normal()).collect() };
         let (background, cells) = (cells(m), cells(n));
         let background = Rows::new(&background[..], m, n_features).expect("a matrix");
-        let explainer = Explainer::new(&forest, players, &background, None, &Workers::new(1)).expect("a valid case");
+        let explainer = Explainer::new(&forest, players, &background, None, &Workers::new(1), &Progress::default())
+            .expect("a valid case");
         Self { explainer, cells, n, n_features, triples: (n * m * n_trees) as u64 }
     }
 

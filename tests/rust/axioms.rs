@@ -1,10 +1,10 @@
 //! What the definitions imply, checked on the results alone: efficiency, dummy, symmetry, linearity, groups, weights.
 
-use arborshap::{Engine, Explainer, Forest, Index, Players, Workers};
+use arborshap::{Engine, Explainer, Forest, Index, Players};
 use proptest::prelude::*;
 
 use crate::choices::{Choices, cases, choices};
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
+use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, explainer, pairs};
 use crate::forests::{LARGEST_VALUE, Parts, forest, some_parts};
 use crate::inputs::{Case, Cells, Matrix, matrix};
 
@@ -218,12 +218,9 @@ proptest! {
     #[test]
     fn linearity(mut c in choices()) {
         let (case, other) = two_forests(&mut c);
-        let explainer = |forest: &Forest| {
-            Explainer::new(forest, &case.players, &case.z.rows(), case.weights.as_deref(), &Workers::new(1))
-                .expect("a valid case")
-        };
-        let (one, two) = (explainer(&case.forest), explainer(&other));
-        let both = explainer(&joined(&case.forest, &other));
+        let of_forest = |forest: &Forest| explainer(forest, &case.players, &case.z, case.weights.as_deref());
+        let (one, two) = (of_forest(&case.forest), of_forest(&other));
+        let both = of_forest(&joined(&case.forest, &other));
         all_ways(|engine, index| {
             let of = |explainer: &Explainer| explain(engine, explainer, &case.x, index, 1);
             let (a, b) = (of(&one), of(&two));
@@ -240,13 +237,12 @@ proptest! {
         let (d, k) = (case.forest.n_features(), case.forest.n_outputs());
         let parts = some_parts(&mut c, d, k);
         let factor = c.of(&[-1.0, 0.0, 2.0_f64.powi(900), 2.0_f64.powi(-900)]);
-        let explainer = |factor: f64| {
+        let times = |factor: f64| {
             let trees = parts.iter().map(|p| p.times(factor).tree()).collect();
             let forest = Forest::new(trees, d, vec![0.0; k]).expect("valid trees");
-            Explainer::new(&forest, &case.players, &case.z.rows(), case.weights.as_deref(), &Workers::new(1))
-                .expect("a valid case")
+            explainer(&forest, &case.players, &case.z, case.weights.as_deref())
         };
-        let (one, many) = (explainer(1.0), explainer(factor));
+        let (one, many) = (times(1.0), times(factor));
         all_ways(|engine, index| {
             let of = |explainer: &Explainer| explain(engine, explainer, &case.x, index, 1);
             // Adding zero leaves no zero negative: only numbers count here.
@@ -296,6 +292,7 @@ proptest! {
     fn weights_count_rows(mut c in choices()) {
         let case = Case::sized(&mut c, 2, 6);
         let counts: Vec<usize> = (0..6).map(|r| if r == 0 { 2 } else { c.below(4) }).collect();
+        let unit = c.of(&[0.3, 1e-9, 1e-300, 1e300]);
         let repeated: Vec<usize> = counts.iter().enumerate().flat_map(|(r, &n)| vec![r; n]).collect();
         let repeated = Case { z: case.z.select(&repeated), weights: None, ..case };
         let weighted = Case {
@@ -304,7 +301,7 @@ proptest! {
             x: repeated.x.clone(),
             z: case.z,
             // Only their ratios matter.
-            weights: Some(counts.iter().map(|&n| n as f64 * 0.3).collect()),
+            weights: Some(counts.iter().map(|&n| n as f64 * unit).collect()),
         };
         let (want, got) = (repeated.explainer(), weighted.explainer());
         assert_close(got.expected_value(), want.expected_value(), SCALE, "the expected value");

@@ -1,10 +1,10 @@
 //! The same numbers, to the last bit, for any number of threads and any batch of rows.
 
-use arborshap::{Explainer, Forest, Players, Workers};
+use arborshap::{Engine, Explainer, Forest, Players, Progress, Workers};
 
 use crate::choices::Choices;
-use crate::engines::{ENGINES, INDICES, WALKS, assert_same, explain, pairs};
-use crate::forests::{Parts, some_parts};
+use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
+use crate::forests::{LARGEST_VALUE, Parts, some_parts};
 use crate::inputs::{Case, matrix};
 
 const THREADS: [usize; 3] = [2, 3, 7];
@@ -61,7 +61,8 @@ fn any_number_of_threads_to_compile() {
     let case = large(7, 1, 10_000);
     let explainer = |threads| {
         let (background, weights) = (case.z.rows(), case.weights.as_deref());
-        Explainer::new(&case.forest, &case.players, &background, weights, &Workers::new(threads)).expect("a valid case")
+        Explainer::new(&case.forest, &case.players, &background, weights, &Workers::new(threads), &Progress::default())
+            .expect("a valid case")
     };
     let alone = explainer(1);
     for threads in THREADS {
@@ -69,19 +70,25 @@ fn any_number_of_threads_to_compile() {
     }
 }
 
+/// An engine gives a row the same values in any batch, whatever the explainer did before. Which engine is the best
+/// choice depends on the batch, so where that is left open values agree only to rounding.
 #[test]
 fn any_batch() {
     let case = large(2, 1100, 70);
-    let explainer = case.explainer();
     for engine in ENGINES {
         for index in INDICES {
-            let all = explain(engine, &explainer, &case.x, index, 2);
+            let all = explain(engine, &case.explainer(), &case.x, index, 2);
             let cells = all.len() / case.x.len;
             for (start, len) in [(0, 1), (1, 1), (63, 1), (64, 1), (1099, 1), (0, 63), (1, 64), (60, 65), (500, 600)] {
                 let rows: Vec<usize> = (start..start + len).collect();
-                let got = explain(engine, &explainer, &case.x.select(&rows), index, 2);
+                let got = explain(engine, &case.explainer(), &case.x.select(&rows), index, 2);
                 let want = &all[start * cells..][..len * cells];
-                assert_same(&got, want, &format!("{index:?} by {engine:?}, rows {start} to {}", start + len));
+                let what = format!("{index:?} by {engine:?}, rows {start} to {}", start + len);
+                if engine == Engine::Auto {
+                    assert_close(&got, want, 20.0 * LARGEST_VALUE, &what);
+                } else {
+                    assert_same(&got, want, &what);
+                }
             }
         }
     }

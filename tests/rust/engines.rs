@@ -1,12 +1,17 @@
 //! All ways to compute, in one list: what holds must hold for each of them.
 
-use arborshap::{Engine, Explainer, Index, Progress, Workers};
+use arborshap::{Engine, Explainer, Forest, Index, Players, Progress, Workers};
 
 use crate::inputs::Matrix;
 
 pub(crate) const ENGINES: [Engine; 4] = [Engine::Traversal, Engine::Pattern, Engine::Sparse, Engine::Auto];
 
 pub(crate) const INDICES: [Index; 4] = [Index::Shapley, Index::Banzhaf, Index::Taylor, Index::Interaction];
+
+/// An explainer of a valid case.
+pub(crate) fn explainer(forest: &Forest, players: &Players, z: &Matrix, weights: Option<&[f64]>) -> Explainer {
+    Explainer::new(forest, players, &z.rows(), weights, &Workers::new(1), &Progress::default()).expect("a valid case")
+}
 
 /// Rows explained by one of the engines; by the one that is chosen where the forest is not for it.
 pub(crate) fn explain(engine: Engine, explainer: &Explainer, x: &Matrix, index: Index, threads: usize) -> Vec<f64> {

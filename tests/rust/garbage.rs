@@ -144,7 +144,8 @@ fn explain(forest: &Forest) {
     let cells: Vec<f64> = (0..2 * d).map(|i| NUMBERS[i % NUMBERS.len()]).collect();
     let rows = Rows::new(&cells[..], 2, d).expect("two rows");
     let (workers, progress) = (Workers::new(1), Progress::default());
-    let explainer = Explainer::new(forest, &Players::single(d), &rows, None, &workers).expect("a valid case");
+    let explainer =
+        Explainer::new(forest, &Players::single(d), &rows, None, &workers, &Progress::default()).expect("a valid case");
     for index in [Index::Shapley, Index::Interaction] {
         for engine in ENGINES {
             let values = explainer.explain(&rows, index, engine, &workers, &progress).expect("values");

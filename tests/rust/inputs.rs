@@ -1,9 +1,10 @@
 //! Random rows, players and weights for a forest.
 
 use arborshap::forest::Test;
-use arborshap::{Explainer, Forest, Players, Rows, Workers};
+use arborshap::{Explainer, Forest, Players, Rows};
 
 use crate::choices::Choices;
+use crate::engines::explainer;
 use crate::forests::{forest, splits};
 
 /// Rows in either precision.
@@ -84,14 +85,12 @@ impl Case {
     }
 
     pub(crate) fn explainer(&self) -> Explainer {
-        Explainer::new(&self.forest, &self.players, &self.z.rows(), self.weights.as_deref(), &Workers::new(1))
-            .expect("the generator makes valid cases")
+        self.explainer_for(&self.players)
     }
 
     /// The same case with other players.
     pub(crate) fn explainer_for(&self, players: &Players) -> Explainer {
-        Explainer::new(&self.forest, players, &self.z.rows(), self.weights.as_deref(), &Workers::new(1))
-            .expect("the generator makes valid cases")
+        explainer(&self.forest, players, &self.z, self.weights.as_deref())
     }
 }
 

@@ -10,6 +10,7 @@ mod garbage;
 mod inputs;
 mod oracle;
 mod paper;
+mod path_dependent;
 mod routing;
 mod sizes;
 mod validation;

@@ -13,6 +13,13 @@ pub(crate) struct Game {
 }
 
 impl Game {
+    /// The game whose worth for a coalition is what `add` adds to zeros, one number an output.
+    pub(crate) fn worth(n_players: usize, n_outputs: usize, mut add: impl FnMut(usize, &mut [f64])) -> Self {
+        let mut worth = vec![0.0; n_outputs << n_players];
+        worth.chunks_exact_mut(n_outputs).enumerate().for_each(|(coalition, worth)| add(coalition, worth));
+        Self { n_players, n_outputs, worth }
+    }
+
     /// The game of row `row` of `x` against the background `z`.
     pub(crate) fn new(
         forest: &Forest,
@@ -24,8 +31,7 @@ impl Game {
     ) -> Self {
         let (p, k, d) = (players.count(), forest.n_outputs(), forest.n_features());
         let total: f64 = (0..z.len()).map(|r| weights.map_or(1.0, |w| w[r])).sum();
-        let mut worth = vec![0.0; k << p];
-        for (coalition, worth) in worth.chunks_exact_mut(k).enumerate() {
+        Self::worth(p, k, |coalition, worth| {
             for r in 0..z.len() {
                 let from_x = |feature: usize| coalition >> players.of(feature) & 1 == 1;
                 let hybrid: Vec<f64> = (0..d).map(|f| if from_x(f) { x.get(row, f) } else { z.get(r, f) }).collect();
@@ -34,8 +40,7 @@ impl Game {
                 let share = weights.map_or(1.0, |w| w[r]) / total;
                 worth.iter_mut().zip(&h).for_each(|(worth, h)| *worth += share * h);
             }
-        }
-        Self { n_players: p, n_outputs: k, worth }
+        })
     }
 
     /// The worth of a coalition.

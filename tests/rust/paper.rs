@@ -1,19 +1,19 @@
 //! The examples of the paper.
 
-use arborshap::{Explainer, Forest, Index, Node, Output, Players, Split, Tree, Workers};
+use arborshap::{Explainer, Forest, Index, Node, Output, Players, Split, Tree};
 
-use crate::engines::{ENGINES, WALKS, assert_close, explain, pairs};
+use crate::engines::{ENGINES, WALKS, assert_close, explain, explainer, pairs};
 use crate::inputs::Matrix;
 
-fn explainer(tree: Tree, players: &Players, z: &Matrix) -> Explainer {
-    let forest = Forest::new(vec![tree], z.width, vec![0.0]).expect("a valid tree");
-    Explainer::new(&forest, players, &z.rows(), None, &Workers::new(1)).expect("a valid case")
+fn of_tree(tree: &Tree, players: &Players, z: &Matrix) -> Explainer {
+    let forest = Forest::new(vec![tree.clone()], z.width, vec![0.0]).expect("a valid tree");
+    explainer(&forest, players, z, None)
 }
 
 #[track_caller]
 fn check(tree: &Tree, players: &Players, x: &[f64], z: &[f64], want: &[f64]) {
     let (x, z) = (Matrix::new(x.to_vec(), x.len()), Matrix::new(z.to_vec(), z.len()));
-    let explainer = explainer(tree.clone(), players, &z);
+    let explainer = of_tree(tree, players, &z);
     for engine in ENGINES {
         assert_close(&explain(engine, &explainer, &x, Index::Shapley, 1), want, 1.0, &format!("{engine:?}"));
     }
@@ -25,7 +25,7 @@ fn check(tree: &Tree, players: &Players, x: &[f64], z: &[f64], want: &[f64]) {
 #[track_caller]
 fn check_taylor(tree: &Tree, players: &Players, x: &[f64], z: &[f64], want: &[f64]) {
     let (x, z) = (Matrix::new(x.to_vec(), x.len()), Matrix::new(z.to_vec(), z.len()));
-    let explainer = explainer(tree.clone(), players, &z);
+    let explainer = of_tree(tree, players, &z);
     for engine in ENGINES {
         assert_close(&explain(engine, &explainer, &x, Index::Taylor, 1), want, 1.0, &format!("{engine:?}"));
     }

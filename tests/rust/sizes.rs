@@ -1,15 +1,15 @@
 //! Trees that are wide, deep, or empty, and what must not depend on size: the machine stack.
 
-use arborshap::{Explainer, Forest, Index, Node, Output, Players, Split, Tree, Workers};
+use arborshap::{Engine, Explainer, Forest, Index, Node, Output, Players, Split, Tree};
 
 use crate::choices::Choices;
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, explain, pairs};
-use crate::inputs::Matrix;
+use crate::engines::{ENGINES, INDICES, WALKS, assert_close, explain, explainer, pairs};
+use crate::inputs::{Cells, Matrix};
 use crate::oracle::Game;
 
-fn explainer(forest: &Forest, z: &Matrix) -> Explainer {
-    let players = Players::single(forest.n_features());
-    Explainer::new(forest, &players, &z.rows(), None, &Workers::new(1)).expect("a valid case")
+/// Every feature its own player.
+fn alone(forest: &Forest, z: &Matrix) -> Explainer {
+    explainer(forest, &Players::single(forest.n_features()), z, None)
 }
 
 /// A tree that is one long path, with a leaf beside each of its splits: `splits[i]` is a feature, a threshold, and
@@ -25,11 +25,12 @@ fn chain(splits: &[(u32, f64, bool)], values: Vec<f64>) -> Tree {
     Tree::new(nodes, values, Output::One(0))
 }
 
-/// Against the definition, over the players that are not dummies: those on which x and z differ.
+/// Against the definition, over the players that are not dummies: those on which x differs from some background row.
 fn check_against_definition(forest: &Forest, x: &Matrix, z: &Matrix, scale: f64) {
     let d = forest.n_features();
-    let mut differing: Vec<usize> =
-        (0..d).filter(|&f| x.rows().get(0, f).to_bits() != z.rows().get(0, f).to_bits()).collect();
+    let (row, against) = (x.rows(), z.rows());
+    let differs = |f: &usize| (0..z.len).any(|r| row.get(0, *f).to_bits() != against.get(r, *f).to_bits());
+    let mut differing: Vec<usize> = (0..d).filter(differs).collect();
     if differing.is_empty() {
         differing.push(0);
     }
@@ -37,8 +38,8 @@ fn check_against_definition(forest: &Forest, x: &Matrix, z: &Matrix, scale: f64)
     // The others join the first one's group; whichever group they are in, they change nothing.
     let player = |f: usize| differing.iter().position(|&other| other == f).unwrap_or(0) as u32;
     let players = Players::grouped((0..d).map(player).collect(), p).expect("a map in range");
-    let game = Game::new(forest, &players, &x.rows(), 0, &z.rows(), None);
-    let explainer = explainer(forest, z);
+    let game = Game::new(forest, &players, &row, 0, &against, None);
+    let explainer = alone(forest, z);
     for engine in ENGINES {
         for index in INDICES {
             let mut want = vec![0.0; d.pow(index.order())];
@@ -53,7 +54,10 @@ fn check_against_definition(forest: &Forest, x: &Matrix, z: &Matrix, scale: f64)
     for walk in WALKS {
         let mut want = vec![0.0; d];
         game.index(Index::Shapley).iter().zip(&differing).for_each(|(&value, &f)| want[f] = value);
-        assert_close(&pairs(walk, &explainer, x, None, 1), &want, scale, &format!("{walk:?} walk"));
+        let all = pairs(walk, &explainer, x, None, 1);
+        let mean = |f: usize| (0..z.len).map(|r| all[r * d + f]).sum::<f64>() / z.len as f64;
+        let got: Vec<f64> = (0..d).map(mean).collect();
+        assert_close(&got, &want, scale, &format!("{walk:?} walk"));
     }
 }
 
@@ -82,7 +86,7 @@ fn paths_of_any_number_of_players() {
                 );
             }
         };
-        let explainer = explainer(&forest, &z);
+        let explainer = alone(&forest, &z);
         for engine in ENGINES {
             relative(&explain(engine, &explainer, &x, Index::Shapley, 1), &format!("{engine:?}"));
         }
@@ -147,6 +151,71 @@ fn depth_over_100() {
     }
 }
 
+/// Paths of 1 to 20 players, shorter and longer ones in one forest: whatever suits some of them only.
+#[test]
+fn paths_of_1_to_20_players() {
+    let mut c = Choices::fixed(15, 100_000);
+    for _ in 0..40 {
+        let d = 20;
+        let paths = [3, 8, 13, 14, 20].map(|players| path_around_zero(&mut c, 24, players));
+        let forest = Forest::new(paths.to_vec(), d, vec![1.0]).expect("valid chains");
+        let x = around_zero(&mut c, d);
+        let mut cells: Vec<f64> = (0..3).flat_map(|_| (0..d).map(|f| x.rows().get(0, f))).collect();
+        // Eight players take part, the first ones more often as more of the paths ask for them.
+        let taking_part: Vec<usize> = (0..8).map(|_| c.below(d).min(c.below(d))).collect();
+        for row in 0..3 {
+            let other = around_zero(&mut c, d);
+            for &f in &taking_part {
+                cells[row * d + f] = other.rows().get(0, f);
+            }
+        }
+        check_against_definition(&forest, &x, &Matrix::new(cells, d), 50.0);
+    }
+}
+
+/// More background rows than single precision counts exactly, and with them more pairs than 32 bits do.
+#[test]
+fn many_background_rows() {
+    let m = (1 << 24) + 7;
+    let mut cells = vec![1.0_f32; m];
+    for row in [0, 1, 77, m / 2, m - 1] {
+        cells[row] = -1.0;
+    }
+    let z = Matrix { cells: Cells::F32(cells), len: m, width: 1 };
+    let forest = Forest::new(vec![chain(&[(0, 0.0, true)], vec![3.0, 1.0])], 1, vec![0.0]).expect("a stump");
+    let explainer = alone(&forest, &z);
+    let want = 5.0 * (3.0 - 1.0) / m as f64;
+    for engine in ENGINES {
+        // The others look at every pair, and so many are not for a test.
+        let n = if engine == Engine::Pattern { 300 } else { 1 };
+        let x = Matrix { cells: Cells::F32(vec![1.0; n]), len: n, width: 1 };
+        for value in explain(engine, &explainer, &x, Index::Shapley, 2) {
+            assert!((value / want - 1.0).abs() < 1e-12, "{engine:?}: {value:e}, not {want:e}");
+        }
+    }
+    assert_close(explainer.expected_value(), &[3.0 - want], 1.0, "the expected value");
+}
+
+/// With little memory the tables come a few at a time, or another way is found.
+#[test]
+fn little_memory() {
+    let mut c = Choices::fixed(16, 100_000);
+    let d = 12;
+    let trees = (0..10).map(|_| path_around_zero(&mut c, 14, d)).collect();
+    let forest = Forest::new(trees, d, vec![1.0]).expect("valid chains");
+    let (x, z) = (around_zero(&mut c, d), around_zero(&mut c, d));
+    let plenty = alone(&forest, &z);
+    for limit in [0, 1 << 10, 1 << 20] {
+        let limited = alone(&forest, &z).with_memory_limit(limit);
+        for engine in ENGINES {
+            for index in INDICES {
+                let (want, got) = (explain(engine, &plenty, &x, index, 1), explain(engine, &limited, &x, index, 1));
+                assert_close(&got, &want, 20.0, &format!("{index:?} by {engine:?} with {limit} bytes"));
+            }
+        }
+    }
+}
+
 /// Checked, compiled and walked on a stack of 64 KiB: nothing here may recurse.
 #[test]
 fn chain_of_100_000_nodes() {
@@ -191,7 +260,7 @@ fn nothing_to_explain() {
     // A forest of no trees, of a constant, and one without a single feature.
     for (trees, d, expected) in [(vec![], 3, 1.0), (vec![leaf.clone()], 3, 3.5), (vec![leaf], 0, 3.5)] {
         let forest = Forest::new(trees, d, vec![1.0]).expect("a valid forest");
-        let explainer = explainer(&forest, &row(d));
+        let explainer = alone(&forest, &row(d));
         assert_close(explainer.expected_value(), &[expected], 1.0, "the expected value");
         for engine in ENGINES {
             for index in INDICES {
@@ -209,7 +278,7 @@ fn nothing_to_explain() {
 fn no_rows() {
     let split = vec![Node::Split(Split::at(0, 0.0, 1, 2)), Node::Leaf(0), Node::Leaf(1)];
     let forest = Forest::new(vec![Tree::new(split, vec![1.0, 2.0], Output::One(0))], 2, vec![0.0]).expect("a stump");
-    let explainer = explainer(&forest, &Matrix::new(vec![0.0; 2], 2));
+    let explainer = alone(&forest, &Matrix::new(vec![0.0; 2], 2));
     let none = Matrix::new(vec![], 2);
     for engine in ENGINES {
         for index in INDICES {

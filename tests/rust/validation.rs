@@ -225,7 +225,7 @@ fn rows_players_and_weights_that_do_not_fit() {
     let rows = |len: usize, width: usize| Rows::new(&cells[..len * width], len, width).expect("cells enough");
     let workers = Workers::new(1);
     let new = |players: &Players, z: &Rows<'_>, weights: Option<&[f64]>| {
-        input_error(Explainer::new(&forest, players, z, weights, &workers))
+        input_error(Explainer::new(&forest, players, z, weights, &workers, &Progress::default()))
     };
     let two = Players::single(2);
     assert_eq!(input_error(Rows::new(&cells[..], 5, 2)), "5 rows of 2 columns were announced, but 12 cells given");
@@ -245,7 +245,8 @@ fn rows_players_and_weights_that_do_not_fit() {
         "feature 1 is mapped to player 2, but there are only 2 players (0 to 1)"
     );
 
-    let explainer = Explainer::new(&forest, &two, &rows(2, 2), None, &workers).expect("a valid case");
+    let explainer =
+        Explainer::new(&forest, &two, &rows(2, 2), None, &workers, &Progress::default()).expect("a valid case");
     let progress = Progress::default();
     let wide = rows(1, 3);
     for engine in ENGINES {
@@ -261,7 +262,8 @@ fn cancelled_work_says_so() {
     let forest = FLAT.build().expect("a valid forest");
     let cells = [0.0; 4];
     let rows = Rows::new(&cells[..], 2, 2).expect("cells enough");
-    let explainer = Explainer::new(&forest, &Players::single(2), &rows, None, &Workers::new(1)).expect("a valid case");
+    let explainer = Explainer::new(&forest, &Players::single(2), &rows, None, &Workers::new(1), &Progress::default())
+        .expect("a valid case");
     for threads in [1, 2] {
         let (workers, progress) = (Workers::new(threads), Progress::default());
         progress.cancel();
