@@ -21,7 +21,7 @@ PACKAGE_SOURCES := $(RUST_SOURCES) pyproject.toml README.md LICENSE-MIT LICENSE-
 
 .PHONY: help
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-13s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/.native ## Train a model on bundled data and explain it against its whole background
@@ -63,6 +63,26 @@ bench: .venv/.native ## Run the benches: the Rust core alone, then Python side b
 	cargo bench --locked
 	for bench in benches/python/bench_*.py; do .venv/bin/python "$$bench"; done
 
+# Other packages come into an environment of their own, and the wheel into it beside them.
+PEERS := .venvs/peers/bin/python
+OPTIONS ?=
+
+.PHONY: bench-peers
+bench-peers: .venvs/peers/.wheel .venvs/fasttreeshap/.tried ## Time arborshap and its peers side by side; OPTIONS=--quick for a minute
+	$(PEERS) benches/python/peers.py $(OPTIONS)
+
+.PHONY: bench-large
+bench-large: .venvs/peers/.wheel ## Time millions of rows against millions, and watch the memory
+	$(PEERS) benches/python/large.py $(OPTIONS)
+
+.PHONY: bench-scaling
+bench-scaling: .venvs/peers/.wheel ## Draw time against rows, background, depth, trees, features and threads
+	$(PEERS) benches/python/scaling.py $(OPTIONS)
+
+.PHONY: bench-table
+bench-table: .venv/.ready ## Write the recorded results into the README and docs/performance.md
+	.venv/bin/python benches/python/readme_table.py
+
 .PHONY: wheel
 wheel: .venv/.ready ## Build the release wheel and sdist into dist/, check them, and try the wheel in empty environments
 	.venv/bin/python -m pip install --quiet --group wheel
@@ -92,4 +112,21 @@ clean: ## Remove everything made here
 target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	rm -rf target/wheel
 	.venv/bin/maturin build --locked --release --quiet --out target/wheel
+	touch $@
+
+.venvs/peers/.ready: benches/python/peers.txt
+	test -x $(PEERS) || $(PYTHON) -m venv .venvs/peers
+	$(PEERS) -m pip install --quiet --requirement $<
+	touch $@
+
+.venvs/peers/.wheel: .venvs/peers/.ready target/wheel/.built
+	$(PEERS) -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
+	touch $@
+
+# Where it does not build, the table says so.
+.venvs/fasttreeshap/.tried: benches/python/fasttreeshap.txt
+	test -x .venvs/fasttreeshap/bin/python || $(PYTHON) -m venv .venvs/fasttreeshap
+	.venvs/fasttreeshap/bin/python -m pip install --quiet --requirement $< \
+		&& .venvs/fasttreeshap/bin/python -m pip install --quiet --no-build-isolation fasttreeshap==0.1.6 \
+		|| echo "fasttreeshap does not build for this Python: going on without"
 	touch $@

@@ -1,0 +1,130 @@
+"""Seconds and values of a contender, and where the seconds were taken."""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from contenders import CORES, Contender
+from fasttreeshap_worker import FIELDS
+
+Array: TypeAlias = NDArray[Any]
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FASTTREESHAP = ROOT / ".venvs" / "fasttreeshap" / "bin" / "python"
+
+MOST_REPEATS = 7
+PATIENCE = 3.0
+"""Seconds after which a measurement is not repeated any more; one below is repeated at least once."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The best of some repeats."""
+
+    construct: float
+    explain: float
+    repeats: int
+    values: Array
+
+    @property
+    def seconds(self) -> float:
+        return self.construct + self.explain
+
+
+def measure(contender: Contender, model: Any, background: Array | None, rows: Array) -> Measured:
+    theirs, reference = contender.rows(rows), None if background is None else contender.rows(background)
+    best: Measured | None = None
+    spent, repeats = 0.0, 0
+    while repeats < MOST_REPEATS and spent < PATIENCE:
+        time.sleep(0.05)  # the threads of whoever came before may still be spinning
+        start = time.perf_counter()
+        explainer = contender.construct(model, reference)
+        between = time.perf_counter()
+        values = contender.explain(explainer, theirs)
+        end = time.perf_counter()
+        del explainer
+        repeats += 1
+        spent += end - start
+        if best is None or end - start < best.seconds:
+            best = Measured(between - start, end - between, repeats, values)
+    assert best is not None
+    return Measured(best.construct, best.explain, repeats, best.values)
+
+
+def fasttreeshap_version() -> str | None:
+    if not FASTTREESHAP.exists():
+        return None
+    ask = "import fasttreeshap; print(fasttreeshap.__version__)"
+    asked = subprocess.run([FASTTREESHAP, "-c", ask], check=False, capture_output=True, text=True)
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
+def fasttreeshap_measured(model: Any, rows: Array) -> Measured | str:
+    """What fasttreeshap takes in its own environment, or why it cannot be said."""
+    if fasttreeshap_version() is None:
+        return "does not build here"
+    shap = import_module("shap")
+    trees = shap.TreeExplainer(model, feature_perturbation="tree_path_dependent").model.trees
+    with tempfile.TemporaryDirectory() as scratch:
+        files = [Path(scratch, name) for name in ("trees.npz", "rows.npy", "out.npz")]
+        np.savez(files[0], **{f"{t} {field}": getattr(tree, field) for t, tree in enumerate(trees) for field in FIELDS})
+        np.save(files[1], rows)
+        worker = Path(__file__).with_name("fasttreeshap_worker.py")
+        command: list[str | Path] = [FASTTREESHAP, worker, files[0], files[1], str(CORES), files[2]]
+        subprocess.run(command, check=True)
+        with np.load(files[2]) as out:
+            totals = out["constructing"] + out["explaining"]
+            best = int(np.argmin(totals))
+            return Measured(
+                float(out["constructing"][best]), float(out["explaining"][best]), len(totals), out["values"]
+            )
+
+
+def difference(ours: Array, theirs: Array) -> float:
+    """The largest difference anywhere, relative to the largest value."""
+    if ours.shape != theirs.shape:
+        raise ValueError(f"the values have shapes {ours.shape} and {theirs.shape}")
+    return float(np.max(np.abs(ours - theirs)) / np.max(np.abs(ours)))
+
+
+def machine() -> dict[str, Any]:
+    name = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                name = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass  # not Linux: what Python knows must do
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else None
+    return {
+        "cpu": name,
+        "cores": CORES,
+        "memory_gb": None if memory is None else round(memory / 2**30),
+        "system": f"{platform.system()} {platform.machine()}",
+        "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def versions() -> dict[str, str]:
+    names = ["arborshap", "shap", "woodelf_explainer", "xgboost", "scikit-learn", "catboost", "numpy"]
+    found = {"python": platform.python_version()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            print(f"{name} is not installed here", file=sys.stderr)
+    if built := fasttreeshap_version():
+        found["fasttreeshap"] = built
+    return found

@@ -1,0 +1,120 @@
+"""Recorded results as Markdown."""
+
+from typing import Any
+
+
+def seconds(value: float) -> str:
+    if value < 1e-3:
+        return f"{1e6 * value:.0f} us"
+    if value < 0.1:
+        return f"{1e3 * value:.1f} ms" if value < 0.01 else f"{1e3 * value:.0f} ms"
+    if value < 100:
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{float(f'{value:.2g}'):,.0f} s"
+
+
+def ratio(value: float) -> str:
+    digits = f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.1f}"
+    return f"{digits} x"
+
+
+def peer_names(found: dict[str, Any]) -> list[str]:
+    """Every peer that took part, in the order of their appearance."""
+    return list(dict.fromkeys(name for case in found["cases"] for name in case["entries"] if name != "arborshap"))
+
+
+def best_peer(case: dict[str, Any]) -> tuple[str, float] | None:
+    timed = [(n, e["seconds"]) for n, e in case["entries"].items() if n != "arborshap" and "seconds" in e]
+    return min(timed, key=lambda pair: pair[1], default=None)
+
+
+def cell(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    if "problem" in found:
+        return str(found["problem"])
+    return seconds(found["seconds"]) + (" EXT" if "extrapolated" in found else "")
+
+
+def peers_table(found: dict[str, Any]) -> str:
+    """A row a case; the last column is below 1 where a peer is faster."""
+    main = [name for name in peer_names(found) if name in ("shap", "woodelf")]
+    lines = [
+        f"| rows x background | arborshap | {' | '.join(main)} | others | the best peer takes |",
+        "|---|--:|" + "--:|" * len(main) + "---|--:|",
+    ]
+    for case in found["cases"]:
+        entries = case["entries"]
+        others = ", ".join(f"{n} {cell(e)}" for n, e in entries.items() if n not in ("arborshap", *main))
+        best = best_peer(case)
+        factor = "" if best is None else f"{ratio(best[1] / entries['arborshap']['seconds'])} ({best[0]})"
+        cells = [f"**{cell(entries['arborshap'])}**", *(cell(entries.get(name)) for name in main), others, factor]
+        lines.append(f"| {case['name']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def extras_table(found: dict[str, Any]) -> str:
+    extras = found["extras"]
+    lines = []
+    if "one row" in extras:
+        times = extras["one row"]["seconds"]
+        others = ", ".join(f"{name} {seconds(t)}" for name, t in times.items() if name != "arborshap")
+        lines.append(
+            f"- One row at a time, explainer ready (A, m = 100), median call: **{seconds(times['arborshap'])}**; "
+            f"{others}."
+        )
+    for name, rows in (("tables ready, A", "A, 100k rows"), ("tables ready, B", "B, 10k rows")):
+        if name in extras:
+            parts = [
+                f"{seconds(t['explain'])} against {seconds(t['predict'])}, **{t['multiple']:.1f} times** "
+                f"({threads(count)})"
+                for count, t in extras[name].items()
+                if count.isdigit()
+            ]
+            lines.append(
+                f"- Explaining with tables ready against XGBoost's own `inplace_predict` ({rows}): {'; '.join(parts)}."
+            )
+    if "traversal" in extras:
+        times = extras["traversal"]["microseconds"]
+        shap = times["shap"]["1"]
+        parts = [
+            f"{name} " + ", ".join(f"**{t:.3f} us** ({threads(count)})" for count, t in times[name].items())
+            for name in ("averaged", "every pair")
+        ]
+        lines.append(
+            f"- The paper's traversal, a (row, background row, tree) of A: {'; '.join(parts)}; shap {shap:.2f} us "
+            f"(1 thread), {ratio(shap / times['averaged']['1'])} as much."
+        )
+    return "\n".join(lines)
+
+
+def threads(count: str) -> str:
+    return f"{count} thread" + ("" if count == "1" else "s")
+
+
+def goals_table(found: dict[str, Any]) -> str:
+    """What was set out for and what was measured."""
+    lines = ["| case | goal | measured | |", "|---|---|--:|---|"]
+
+    def add(case: str, goal: str, measured: str, reached: bool) -> None:
+        lines.append(f"| {case} | {goal} | {measured} | {'reached' if reached else '**missed**'} |")
+
+    for case in found["cases"]:
+        ours = case["entries"]["arborshap"]["seconds"]
+        for peer, factor in case["goals"].items():
+            best = best_peer(case)
+            name, theirs = best if peer == "best" and best else (peer, case["entries"][peer].get("seconds"))
+            if theirs is not None:
+                add(case["name"], f"{factor:,.0f} times {name}", ratio(theirs / ours), theirs / ours >= factor)
+    extras = found["extras"]
+    one = extras["one row"]
+    add("one row", f"under {seconds(one['goal_seconds'])}", seconds(one["seconds"]["arborshap"]),
+        one["seconds"]["arborshap"] < one["goal_seconds"])  # fmt: skip
+    cores = str(found["machine"]["cores"])
+    for name in ("tables ready, A", "tables ready, B"):
+        multiple, goal = extras[name][cores]["multiple"], extras[name]["goal"]
+        add(name, f"at most {goal} times `inplace_predict`", ratio(multiple), multiple <= goal)
+    walk = extras["traversal"]["microseconds"]["averaged"]["1"]
+    goal = extras["traversal"]["goal_microseconds"]
+    add("traversal, 1 thread", f"at most {goal} us", f"{walk:.3f} us", walk <= goal)
+    return "\n".join(lines)

@@ -1,0 +1,98 @@
+"""The models and rows of the benches: the same in every run, trained once and kept in `benches/.cache`."""
+
+import importlib
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+CACHE = Path(__file__).resolve().parent.parent / ".cache"
+TRAINING_ROWS = 20_000
+FOREST_ROWS = 10_000
+
+
+def normal_rows(n: int, n_features: int, seed: int) -> Array:
+    """Normal features that float32 holds exactly: not every package rounds a float64 as the model's library does."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, n_features), dtype=np.float32).astype(np.float64)
+
+
+def response(X: Array, seed: int) -> Array:
+    """Products, steps and curves of the first columns, a little of every other, and noise."""
+    rng = np.random.default_rng(seed)
+    y = X[:, 0] * X[:, 1] + 2.0 * np.where(X[:, 2] > 0.3, X[:, 3], -X[:, 4]) + np.sin(2.0 * X[:, 5])
+    y += (X[:, 6] > 1.0) * X[:, 7] * X[:, 8] + np.exp(0.5 * X[:, 9])
+    y += X @ np.linspace(0.5, 0.1, X.shape[1])
+    return np.asarray(y + 0.3 * rng.standard_normal(len(X)))
+
+
+def _boosted(n_features: int, n_trees: int, depth: int) -> Any:
+    import xgboost
+
+    X = normal_rows(TRAINING_ROWS, n_features, seed=1)
+    model = xgboost.XGBRegressor(n_estimators=n_trees, max_depth=depth, learning_rate=0.1, random_state=0)
+    return model.fit(X, response(X, seed=2))
+
+
+def _forest(n_features: int) -> Any:
+    from sklearn.ensemble import RandomForestRegressor
+
+    X = normal_rows(FOREST_ROWS, n_features, seed=1)
+    y = np.exp(0.7 * response(X, seed=2))  # a skewed response is what makes trees deep
+    return RandomForestRegressor(n_estimators=100, random_state=0, n_jobs=-1).fit(X, y)
+
+
+def _digits() -> Any:
+    import xgboost
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return xgboost.XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0).fit(X, y)
+
+
+def _catboost() -> Any:
+    import catboost
+
+    X = normal_rows(TRAINING_ROWS, 20, seed=1)
+    model = catboost.CatBoostRegressor(
+        iterations=100, depth=6, learning_rate=0.1, random_seed=0, verbose=False, allow_writing_files=False
+    )
+    return model.fit(X, response(X, seed=2))
+
+
+# Name: what it is, the library it is trained with, how, and its number of features.
+WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
+    "A": ("XGBoost, 100 trees, depth 6, 20 features", "xgboost", lambda: _boosted(20, 100, 6), 20),
+    "B": ("XGBoost, 500 trees, depth 8, 50 features", "xgboost", lambda: _boosted(50, 500, 8), 50),
+    "C10": ("random forest, 100 trees, unlimited depth, 10 features", "sklearn", lambda: _forest(10), 10),
+    "C30": ("random forest, 100 trees, unlimited depth, 30 features", "sklearn", lambda: _forest(30), 30),
+    "D": ("XGBoost, digits, 10 classes, 1000 trees, depth 4", "xgboost", _digits, 64),
+    "CatBoost": ("CatBoost, 100 trees, depth 6, 20 features", "catboost", _catboost, 20),
+}
+
+
+def model_of(workload: str) -> Any:
+    """The trained model, from the cache where the same version of its library has put it there before."""
+    _, library, train, _ = WORKLOADS[workload]
+    version = importlib.import_module(library).__version__
+    kept = CACHE / f"{workload}-{library}-{version}.pickle"
+    if not kept.exists():
+        CACHE.mkdir(exist_ok=True)
+        (CACHE / ".gitignore").write_text("*\n")
+        kept.write_bytes(pickle.dumps(train()))
+    return pickle.loads(kept.read_bytes())
+
+
+def rows_of(workload: str, n: int, *, background: bool = False) -> Array:
+    """Rows that the model has not seen; those of the digits are drawn from the ones it has."""
+    if workload != "D":
+        return normal_rows(n, WORKLOADS[workload][3], seed=4 if background else 3)
+    from sklearn.datasets import load_digits
+
+    X = np.asarray(load_digits().data)
+    return X[np.random.default_rng(4 if background else 3).permutation(len(X))[:n]]
