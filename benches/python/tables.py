@@ -92,7 +92,18 @@ def threads(count: str) -> str:
     return f"{count} thread" + ("" if count == "1" else "s")
 
 
-def goals_table(found: dict[str, Any]) -> str:
+def large_table(large: dict[str, Any]) -> str:
+    lines = ["| rows | background | features | seconds | pairs a second | memory beyond |", "|--:|--:|--:|--:|--:|--:|"]
+    for job in large["jobs"]:
+        beyond = "" if job["bytes_beyond"] is None else f"{job['bytes_beyond'] / 2**20:,.0f} MB"
+        lines.append(
+            f"| {job['n']:,} | {job['m']:,} | {job['features']} | {job['seconds']:.1f} "
+            f"| {job['pairs_per_second']:.1e} | {beyond} |"
+        )
+    return "\n".join(lines)
+
+
+def goals_table(found: dict[str, Any], large: dict[str, Any] | None) -> str:
     """What was set out for and what was measured."""
     lines = ["| case | goal | measured | |", "|---|---|--:|---|"]
 
@@ -117,4 +128,10 @@ def goals_table(found: dict[str, Any]) -> str:
     walk = extras["traversal"]["microseconds"]["averaged"]["1"]
     goal = extras["traversal"]["goal_microseconds"]
     add("traversal, 1 thread", f"at most {goal} us", f"{walk:.3f} us", walk <= goal)
+    for job in [] if large is None else large["jobs"]:
+        if goal := job["goal_seconds"]:
+            size = f"{job['n']:,} x {job['m']:,}, {job['features']} features"
+            add(size, f"under {goal:.0f} s", seconds(job["seconds"]), job["seconds"] < goal)
+            if beyond := job["bytes_beyond"]:
+                add(size, "under 1 GB beyond input and output", f"{beyond / 1e9:.2f} GB", beyond < 1e9)
     return "\n".join(lines)

@@ -76,16 +76,20 @@ WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
 }
 
 
-def model_of(workload: str) -> Any:
-    """The trained model, from the cache where the same version of its library has put it there before."""
-    _, library, train, _ = WORKLOADS[workload]
+def cached(name: str, library: str, train: Callable[[], Any]) -> Any:
+    """A trained model, from the cache where the same version of its library has put it there before."""
     version = importlib.import_module(library).__version__
-    kept = CACHE / f"{workload}-{library}-{version}.pickle"
+    kept = CACHE / f"{name}-{library}-{version}.pickle"
     if not kept.exists():
         CACHE.mkdir(exist_ok=True)
         (CACHE / ".gitignore").write_text("*\n")
         kept.write_bytes(pickle.dumps(train()))
     return pickle.loads(kept.read_bytes())
+
+
+def model_of(workload: str) -> Any:
+    _, library, train, _ = WORKLOADS[workload]
+    return cached(workload, library, train)
 
 
 def rows_of(workload: str, n: int, *, background: bool = False) -> Array:

@@ -1,0 +1,129 @@
+"""Write the recorded results into the README and docs/performance.md: `make bench-table`."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import tables
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "benches" / "results"
+BLOCK = re.compile(r"(?<=<!-- performance:begin -->\n).*?(?=<!-- performance:end -->)", re.DOTALL)
+
+
+def recorded(name: str) -> dict[str, Any] | None:
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def surroundings(found: dict[str, Any]) -> str:
+    """Where and with what the seconds were taken."""
+    machine, versions = found["machine"], found["versions"]
+    cores = f"{machine['cores']} cores" + (f", {machine['memory_gb']} GB" if machine["memory_gb"] else "")
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "python")
+    load = machine["load_average"]
+    busy = "" if load is None or load < 1 else f" The machine was not idle: its load average was {load} at the start."
+    return (
+        f"Measured on {found['date']}: {machine['cpu']}, {cores}, {machine['system']}, CPython {versions['python']}; "
+        f"{packages}.{busy}"
+    )
+
+
+def models(found: dict[str, Any]) -> str:
+    named = {case["name"].split(",")[-1].split()[0]: case["model"] for case in found["cases"] if case["m"]}
+    return "\n".join(f"- **{name}**: {model}" for name, model in named.items())
+
+
+HOW_TO_READ = """\
+Seconds are construction and values together, the best of up to seven repeats (one, where a repeat takes seconds), in one
+run on the same model and rows, every package on all the cores it can use. EXT: timed on fewer rows or trees and scaled
+up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100 rows. All
+values agree to 2e-5 of the largest, or the run fails. The last column is below 1 where a peer is faster."""
+
+
+def readme_block(found: dict[str, Any]) -> str:
+    return f"""\
+{tables.peers_table(found)}
+
+{tables.extras_table(found)}
+
+{HOW_TO_READ}
+A is XGBoost with 100 trees of depth 6 on 20 features, B 500 trees of depth 8 on 50; C10 and C30 are random forests of
+unlimited depth on 10 and 30 features; D is the digits, 10 classes.
+
+{surroundings(found)}
+
+[The performance page](docs/performance.md) has the models, larger jobs, scaling curves and the goals that were missed.
+`make bench-peers` repeats all of it.
+"""
+
+
+def page(found: dict[str, Any], large: dict[str, Any] | None, scaling: dict[str, Any] | None) -> str:
+    parts = [
+        "# Performance",
+        "<!-- Made by `make bench-table` from benches/results: change benches/python, not this page. -->",
+        "## Beside other packages",
+        tables.peers_table(found),
+        HOW_TO_READ,
+        models(found),
+        surroundings(found),
+        disagreements(found),
+        "## One row, a floor, and the traversal alone",
+        tables.extras_table(found),
+        "## Goals",
+        "What we set out for, on two cores, and what this run measured.",
+        tables.goals_table(found, large),
+    ]
+    if large is not None:
+        parts += ["## Millions of rows", LARGE, tables.large_table(large), surroundings(large)]
+    if scaling is not None:
+        parts += ["## Scaling", SCALING, "![Seconds against size](img/scaling.png)", surroundings(scaling)]
+    return "\n\n".join([*parts, REPEAT])
+
+
+def disagreements(found: dict[str, Any]) -> str:
+    apart = [e["difference"] for case in found["cases"] for e in case["entries"].values() if "difference" in e]
+    return (
+        f"The largest difference between arborshap's values and any peer's in this run was {max(apart):.0e} of the "
+        "largest value. shap returns zeros for interactions with a background, and says so on standard error."
+    )
+
+
+LARGE = """\
+XGBoost, 100 trees of depth 6. Seconds are construction and values; a pair is a row and a background row. The memory is
+the highest resident size during the job, less what input and output take."""
+
+SCALING = """\
+One size varies and the others stay: 10,000 rows, 10,000 background rows, XGBoost with 100 trees of depth 6 and 20
+features. Construction and values together, on all cores. Where the work of tables would exceed that of pairs, the cost
+model takes the other engine; the walk is shown for comparison."""
+
+REPEAT = """\
+## Measure it yourself
+
+| command | what it does |
+|---|---|
+| `make bench-peers` | installs the other packages into an environment of its own, runs and records the first table |
+| `make bench-peers OPTIONS=--quick` | small sizes, about a minute, nothing recorded |
+| `make bench-large` | the millions |
+| `make bench-scaling` | the curves |
+| `make bench-table` | writes what was recorded into this page and the README |
+| `cargo bench` | the Rust core alone, stage by stage |
+"""
+
+
+def main() -> None:
+    found = recorded("peers")
+    if found is None:
+        raise SystemExit("nothing is recorded: run `make bench-peers` first")
+    readme = ROOT / "README.md"
+    text, replaced = BLOCK.subn(lambda _: readme_block(found), readme.read_text())
+    if replaced != 1:
+        raise SystemExit("the README has no performance block")
+    readme.write_text(text)
+    (ROOT / "docs" / "performance.md").write_text(page(found, recorded("large"), recorded("scaling")))
+
+
+if __name__ == "__main__":
+    main()
