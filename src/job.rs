@@ -42,6 +42,9 @@ impl Progress {
     }
 }
 
+/// More threads than this many for each core only get in each other's way.
+const MOST_PER_CORE: usize = 4;
+
 /// The threads of one call. They end with it, so nothing is left behind in a process that forks.
 #[derive(Debug)]
 pub struct Workers {
@@ -49,9 +52,11 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// `threads` workers; one means the calling thread itself.
+    /// `threads` workers, or a few for each core where that is less; one means the calling thread itself.
     #[must_use]
     pub fn new(threads: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(MOST_PER_CORE * cores);
         // Where the system grants no threads the work is still done, on the calling one.
         let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
         Self { pool }

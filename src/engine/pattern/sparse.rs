@@ -10,6 +10,7 @@ use crate::engine::codes::{CodedRows, SET};
 use crate::engine::compiled::{Child, Compiled, CompiledTree, Place};
 use crate::engine::traversal::{Leaf, PlayerSet, leaf_rule};
 use crate::error::Result;
+use crate::forest::Output;
 use crate::index::{self, Index, Singles};
 use crate::job::{Progress, Workers};
 use crate::rows::Rows;
@@ -114,8 +115,8 @@ struct Standing {
 enum Step {
     /// Down an edge, from the level above.
     Enter { child: Child, split: u32, left: bool, level: u32 },
-    /// The edge's player as it stood before.
-    Restore { position: u32, before: Option<Standing> },
+    /// The edge's player as it stood before; `last` after the second of a split's edges.
+    Restore { position: u32, before: Option<Standing>, last: bool },
 }
 
 impl Kernel for Walk<'_> {
@@ -153,10 +154,14 @@ impl Kernel for Walk<'_> {
             }
             while let Some(step) = stack.pop() {
                 match step {
-                    Step::Restore { position: at, before } => match before {
-                        Some(standing) => path[at as usize] = standing,
-                        None => position[path.pop().expect("a player was entered").player as usize] = u32::MAX,
-                    },
+                    Step::Restore { position: at, before: Some(standing), .. } => path[at as usize] = standing,
+                    Step::Restore { position: at, before: None, last } => {
+                        let player = path.pop().expect("a player was entered").player;
+                        position[player as usize] = u32::MAX;
+                        if last {
+                            leaf.settle(at as usize, player, self.sums);
+                        }
+                    }
                     Step::Enter { child, split, left, level } => {
                         let n = split as usize;
                         let player = self.tree.splits[n].player;
@@ -180,6 +185,9 @@ impl Kernel for Walk<'_> {
                         let (above, below) = levels.split_at_mut(level);
                         let at = if before.is_some() { at } else { path.len() as u32 };
                         if !below[0].enter(&above[level - 1], &standing, at) {
+                            if !left && before.is_none() {
+                                leaf.settle(at as usize, player, self.sums);
+                            }
                             continue;
                         }
                         if before.is_some() {
@@ -188,7 +196,7 @@ impl Kernel for Walk<'_> {
                             position[player as usize] = at;
                             path.push(standing);
                         }
-                        stack.push(Step::Restore { position: at, before });
+                        stack.push(Step::Restore { position: at, before, last: !left });
                         match child.place() {
                             Place::Leaf(number) => leaf.reached(number, &path, &below[0], first, self.sums),
                             Place::Split(n) => push_children(self.tree, n, level as u32 + 1, &mut stack),
@@ -250,19 +258,40 @@ impl Level {
 /// Players whose gains are added up side by side.
 const LANES: usize = 16;
 
-/// What happens at the leaves, with room that is kept from leaf to leaf.
+/// What happens at the leaves.
+///
+/// A row's gains stand by position on the path, all players of a leaf side by side, and are added to the players
+/// themselves only when the position is left for good: a vector addition a leaf instead of one scattered over memory.
 struct AtLeaf<'a> {
     meeting: &'a Meeting<'a>,
     tree: &'a CompiledTree,
-    /// The path's players, by their number in the game.
-    players: Vec<u32>,
-    /// Where a leaf of one number adds to, player by player.
-    places: Vec<u32>,
+    /// The gains of each row by position, `stride` to a row; for leaves of one number.
+    gains: Vec<f64>,
+    stride: usize,
+    output: usize,
 }
 
 impl<'a> AtLeaf<'a> {
     fn new(meeting: &'a Meeting<'a>, tree: &'a CompiledTree) -> Self {
-        Self { meeting, tree, players: Vec::new(), places: Vec::new() }
+        let stride = tree.max_path.next_multiple_of(LANES);
+        let output = match tree.output {
+            Output::One(output) => output,
+            Output::All => 0,
+        };
+        Self { meeting, tree, gains: vec![0.0; stride * SET], stride, output }
+    }
+
+    /// Adds the gains at a position to its player.
+    #[inline(always)]
+    fn settle(&mut self, position: usize, player: u32, sums: &mut [f64]) {
+        let cell = self.tree.players[player as usize] as usize * self.meeting.compiled.n_outputs + self.output;
+        let gains = self.gains[position..].iter_mut().step_by(self.stride);
+        if self.meeting.index.order() == 1 && self.tree.width == 1 {
+            for (gain, sums) in gains.zip(sums.chunks_exact_mut(self.meeting.cells)) {
+                sums[cell] += *gain;
+                *gain = 0.0;
+            }
+        }
     }
 
     #[inline(always)]
@@ -270,23 +299,19 @@ impl<'a> AtLeaf<'a> {
         let leaf = Leaf::of(self.tree, number);
         let meeting = self.meeting;
         let (cells, n_outputs) = (meeting.cells, meeting.compiled.n_outputs);
-        self.players.clear();
-        self.players.extend(path.iter().map(|s| self.tree.players[s.player as usize]));
-        self.places.clear();
-        self.places.extend(self.players.iter().map(|&p| leaf.place(p as usize, n_outputs) as u32));
-        for ((zs, &s_z), sums) in at.met.iter().zip(&at.s_z).zip(sums.chunks_exact_mut(cells)) {
+        let player = |j: usize| self.tree.players[path[j].player as usize] as usize;
+        for (x, sums) in sums.chunks_exact_mut(cells).enumerate() {
+            let (zs, s_z) = (&at.met[x], at.s_z[x]);
             if *zs == [0; SETS] {
                 continue;
             }
             if meeting.index.order() == 1 {
-                let give = &meeting.give[s_z.len() * meeting.stride..][..meeting.stride];
                 match path.len() {
-                    0..=LANES => self.singles::<1>(give, zs, s_z, at, first, leaf, sums, n_outputs),
-                    17..=32 => self.singles::<2>(give, zs, s_z, at, first, leaf, sums, n_outputs),
-                    _ => self.singles::<4>(give, zs, s_z, at, first, leaf, sums, n_outputs),
+                    0..=LANES => self.row::<1>(x, path, at, first, leaf, sums),
+                    17..=32 => self.row::<2>(x, path, at, first, leaf, sums),
+                    _ => self.row::<4>(x, path, at, first, leaf, sums),
                 }
             } else {
-                let player = |j: usize| self.players[j] as usize;
                 let two = |i: usize, j: usize| player(i) * meeting.compiled.n_players + player(j);
                 each(zs, |z| {
                     let weight = meeting.weight(first * SET + z);
@@ -298,20 +323,39 @@ impl<'a> AtLeaf<'a> {
         }
     }
 
-    /// All pairs of one row: each background row's $S_X$ gains, and $S_Z$, the same for all, loses.
+    /// One row that meets the leaf.
     #[inline(always)]
-    #[expect(clippy::too_many_arguments, reason = "one row's place in a leaf")]
-    fn singles<const N: usize>(
-        &self,
-        give: &[Singles],
-        zs: &Zs,
-        s_z: u64,
+    fn row<const N: usize>(
+        &mut self,
+        x: usize,
+        path: &[Standing],
         at: &Level,
         first: usize,
         leaf: Leaf<'_>,
         sums: &mut [f64],
-        n_outputs: usize,
     ) {
+        let gains = self.meeting.singles::<N>(&at.met[x], at.s_z[x], at, first);
+        if let &[value] = leaf.values() {
+            let sums = self.gains[x * self.stride..][..self.stride].chunks_exact_mut(LANES);
+            for (sums, gains) in sums.zip(&gains) {
+                for j in 0..LANES {
+                    sums[j] += gains[j] * value;
+                }
+            }
+        } else {
+            for (standing, &gain) in path.iter().zip(gains.as_flattened()) {
+                let player = self.tree.players[standing.player as usize] as usize;
+                leaf.add(gain, sums, player, self.meeting.compiled.n_outputs);
+            }
+        }
+    }
+}
+
+impl Meeting<'_> {
+    /// All pairs of one row: each background row's $S_X$ gains, and $S_Z$, the same for all, loses.
+    #[inline(always)]
+    fn singles<const N: usize>(&self, zs: &Zs, s_z: u64, at: &Level, first: usize) -> [[f64; LANES]; N] {
+        let give = &self.give[s_z.count_ones() as usize * self.stride..][..self.stride];
         let mut gains = [[0.0; LANES]; N];
         let mut loss = 0.0;
         // Plain loops: a closure would not be compiled for the wide instructions.
@@ -322,7 +366,7 @@ impl<'a> AtLeaf<'a> {
                 rest &= rest - 1;
                 let s_x = at.s_x[z];
                 let give = give[s_x.count_ones() as usize];
-                let weight = self.meeting.weight(first * SET + z);
+                let weight = self.weight(first * SET + z);
                 loss += weight * give.in_z;
                 let gain = weight * give.in_x;
                 for n in 0..N {
@@ -337,15 +381,7 @@ impl<'a> AtLeaf<'a> {
                 gains[n][j] = if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
             }
         }
-        if let &[value] = leaf.values() {
-            for (&cell, gain) in self.places.iter().zip(gains.as_flattened()) {
-                sums[cell as usize] += gain * value;
-            }
-        } else {
-            for (&player, &gain) in self.players.iter().zip(gains.as_flattened()) {
-                leaf.add(gain, sums, player as usize, n_outputs);
-            }
-        }
+        gains
     }
 }
 

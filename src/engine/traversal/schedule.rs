@@ -179,16 +179,10 @@ impl<'a> Leaf<'a> {
         self.values
     }
 
-    /// Where in a row's numbers, `n_outputs` to a cell, the leaf adds to a cell.
-    #[inline(always)]
-    pub(crate) fn place(self, cell: usize, n_outputs: usize) -> usize {
-        cell * n_outputs + self.first_output
-    }
-
     /// Adds `coefficient * v` to a cell that holds `n_outputs` numbers.
     #[inline(always)]
     pub(crate) fn add(self, coefficient: f64, cells: &mut [f64], cell: usize, n_outputs: usize) {
-        let start = self.place(cell, n_outputs);
+        let start = cell * n_outputs + self.first_output;
         if let [value] = self.values {
             cells[start] += coefficient * value;
         } else {
