@@ -1,4 +1,4 @@
-"""Millions of rows against millions: seconds, pairs a second, and memory beyond input and output: `make bench-large`."""
+"""Millions of rows against millions: seconds, pairs a second, memory beyond input and output: `make bench-large`."""
 
 import argparse
 import json

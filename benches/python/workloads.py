@@ -31,7 +31,7 @@ def response(X: Array, seed: int) -> Array:
     return np.asarray(y + 0.3 * rng.standard_normal(len(X)))
 
 
-def _boosted(n_features: int, n_trees: int, depth: int) -> Any:
+def boosted(n_features: int, n_trees: int, depth: int) -> Any:
     import xgboost
 
     X = normal_rows(TRAINING_ROWS, n_features, seed=1)
@@ -67,8 +67,8 @@ def _catboost() -> Any:
 
 # Name: what it is, the library it is trained with, how, and its number of features.
 WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
-    "A": ("XGBoost, 100 trees, depth 6, 20 features", "xgboost", lambda: _boosted(20, 100, 6), 20),
-    "B": ("XGBoost, 500 trees, depth 8, 50 features", "xgboost", lambda: _boosted(50, 500, 8), 50),
+    "A": ("XGBoost, 100 trees, depth 6, 20 features", "xgboost", lambda: boosted(20, 100, 6), 20),
+    "B": ("XGBoost, 500 trees, depth 8, 50 features", "xgboost", lambda: boosted(50, 500, 8), 50),
     "C10": ("random forest, 100 trees, unlimited depth, 10 features", "sklearn", lambda: _forest(10), 10),
     "C30": ("random forest, 100 trees, unlimited depth, 30 features", "sklearn", lambda: _forest(30), 30),
     "D": ("XGBoost, digits, 10 classes, 1000 trees, depth 4", "xgboost", _digits, 64),
