@@ -72,7 +72,8 @@ def _catboost_values(model_and_background: Any, rows: Any) -> Array:
 
 
 def _pool(rows: Array) -> Any:
-    return importlib.import_module("catboost").Pool(rows)
+    # Asked for, though raw values do not depend on it.
+    return importlib.import_module("catboost").Pool(rows, label=np.zeros(len(rows)))
 
 
 def _xgboost_values(booster: Any, rows: Array) -> Array:

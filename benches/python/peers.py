@@ -210,7 +210,8 @@ def main() -> None:
         "extras": {name: measure() for name, measure in extras.EXTRAS.items() if name in wanted},
     }
     found["minutes"] = round((time.perf_counter() - start) / 60, 1)
-    print("\n" + tables.peers_table(found))
+    if found["cases"]:
+        print("\n" + tables.peers_table(found))
     if found["extras"]:
         print("\n" + tables.extras_table(found))
     if wanted == names:

@@ -3,19 +3,23 @@
 from typing import Any
 
 
+def figures(value: float) -> str:
+    """Two figures, written out."""
+    whole = float(f"{value:.2g}")
+    decimals = 0 if whole >= 10 else 1 if whole >= 1 else 2
+    return f"{whole:,.{decimals}f}"
+
+
 def seconds(value: float) -> str:
-    if value < 1e-3:
-        return f"{1e6 * value:.0f} us"
-    if value < 0.1:
-        return f"{1e3 * value:.1f} ms" if value < 0.01 else f"{1e3 * value:.0f} ms"
-    if value < 100:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-    return f"{float(f'{value:.2g}'):,.0f} s"
+    if value < 0.000995:
+        return f"{figures(1e6 * value)} us"
+    if value < 0.0995:
+        return f"{figures(1e3 * value)} ms"
+    return f"{figures(value)} s"
 
 
 def ratio(value: float) -> str:
-    digits = f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.1f}"
-    return f"{digits} x"
+    return f"{figures(value)} x"
 
 
 def peer_names(found: dict[str, Any]) -> list[str]:
