@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder, TreeExplainer
-from models.case import BuiltCase
 from models.cases import CASES, Case
 from oracle import ENGINES
+from trained import built
 
 pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds the trees alone")
 
@@ -20,11 +19,6 @@ Array = NDArray[np.float64]
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 every_engine = pytest.mark.parametrize("engine", ENGINES)
-
-
-@cache
-def built(case: Case) -> BuiltCase:
-    return case.build()
 
 
 def values_of(explainer: TreeExplainer, X: Array, index: str) -> Array:

@@ -80,12 +80,18 @@ def test_number_of_threads_for_pairs() -> None:
 
 @every_engine
 def test_batch(engine: str) -> None:
-    """A row alone has the values it has among others, wherever it stands; so does one call after another."""
+    """A row alone has the values it has among others, wherever it stands; so has one call after another."""
     X, Z = rows(1100, 8, 1), rows(100, 8, 2)
     explainer = TreeExplainer(forest(), Z, engine=engine, n_jobs=2)
     together = all_values(explainer, X)
     for row in (0, 1, 63, 64, 127, 128, 1099):
-        assert_same(all_values(explainer, X[row : row + 1]), [values[row : row + 1] for values in together])
+        alone = all_values(TreeExplainer(forest(), Z, engine=engine, n_jobs=2), X[row : row + 1])
+        among_others = [values[row : row + 1] for values in together]
+        if engine == "auto":  # which engine is best depends on the number of rows, and they agree to rounding
+            for one, other in zip(alone, among_others, strict=True):
+                np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+        else:
+            assert_same(alone, among_others)
     order = np.random.default_rng(4).permutation(1100)
     assert_same(all_values(explainer, X[order]), [values[order] for values in together])
     assert_same(all_values(explainer, X), together)
