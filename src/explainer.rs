@@ -57,6 +57,20 @@ impl Explainer {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Self> {
+        Self::within(default_limit(), forest, players, background, weights, workers, progress)
+    }
+
+    /// The same, with counts and tables that take no more than `memory_limit` bytes; by default half of what is
+    /// available.
+    pub fn within(
+        memory_limit: usize,
+        forest: &Forest,
+        players: &Players,
+        background: &Rows<'_>,
+        weights: Option<&[f64]>,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self> {
         background.expect_width("the background", forest.n_features())?;
         if background.is_empty() {
             return Err(Error::Input(
@@ -70,7 +84,7 @@ impl Explainer {
             weights: weights.map(<[f64]>::to_vec),
             histogram: OnceLock::new(),
         };
-        let mut this = Self::compile(forest, players, absent, workers)?;
+        let mut this = Self::compile(memory_limit, forest, players, absent, workers)?;
         this.take_in(background, workers, progress)?;
         this.expected = this.expect(forest.base(), workers, progress)?;
         Ok(this)
@@ -78,17 +92,34 @@ impl Explainer {
 
     /// Compiles a forest whose trees say how many training rows went each way, to explain without a background.
     pub fn path_dependent(forest: &Forest, players: &Players, workers: &Workers) -> Result<Self> {
+        Self::path_dependent_within(default_limit(), forest, players, workers)
+    }
+
+    /// The same, with tables that take no more than `memory_limit` bytes.
+    pub fn path_dependent_within(
+        memory_limit: usize,
+        forest: &Forest,
+        players: &Players,
+        workers: &Workers,
+    ) -> Result<Self> {
         if let Some(tree) = forest.trees().iter().position(|t| t.cover.is_none()) {
             return Err(Error::Input(format!(
                 "path-dependent values need the training weight of every node, and tree {tree} has none; give a background"
             )));
         }
-        let mut this = Self::compile(forest, players, Absent::Cover { ratios: OnceLock::new() }, workers)?;
+        let mut this =
+            Self::compile(memory_limit, forest, players, Absent::Cover { ratios: OnceLock::new() }, workers)?;
         this.expected = cover::expected_value(&this.compiled, forest.base());
         Ok(this)
     }
 
-    fn compile(forest: &Forest, players: &Players, absent: Absent, workers: &Workers) -> Result<Self> {
+    fn compile(
+        memory_limit: usize,
+        forest: &Forest,
+        players: &Players,
+        absent: Absent,
+        workers: &Workers,
+    ) -> Result<Self> {
         let n_features = forest.n_features();
         if players.n_features() != n_features {
             return Err(Error::Input(format!(
@@ -101,17 +132,11 @@ impl Explainer {
             n_features,
             absent,
             expected: Vec::new(),
-            memory_limit: memory::available() / 2,
+            memory_limit,
             patterns: OnceLock::new(),
             tables: Mutex::default(),
             rent: Mutex::default(),
         })
-    }
-
-    /// The same explainer, whose tables take no more than this many bytes; by default half of what is available.
-    #[must_use]
-    pub fn with_memory_limit(self, bytes: usize) -> Self {
-        Self { memory_limit: bytes, ..self }
     }
 
     /// Codes the background, and counts it right away where tables will surely be wanted or it is too large to keep.
@@ -343,6 +368,10 @@ impl Explainer {
 /// What the lock guards; a thread that panicked while holding it has left nothing half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn default_limit() -> usize {
+    memory::available() / 2
 }
 
 fn too_large() -> Error {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -25,7 +25,10 @@ def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return the background's weights as float64: one per row, none negative, not all zero."""
     if weights is None:
         return None
-    given = np.asarray(weights)
+    try:
+        given = np.asarray(weights)
+    except ValueError as error:
+        raise InputError(f"sample_weight must be one number per row: {error}") from error
     if given.dtype.kind not in "fiub":
         raise InputError(f"sample_weight must be numbers, got {given.dtype}")
     if given.shape != (n_rows,):
@@ -46,8 +49,8 @@ def checked_names(names: Any, n_features: int) -> list[str] | None:
     """Return the caller's feature names: one per feature, each used once."""
     if names is None:
         return None
-    if isinstance(names, str):
-        raise InputError("feature_names must be a list of names, got a single text")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"feature_names must be a list of names, got {names!r}")
     texts = [str(name) for name in names]
     if len(texts) != n_features:
         raise InputError(f"feature_names has {len(texts)} names, but the model has {n_features} features")
@@ -71,7 +74,7 @@ def checked_memory_limit(limit: Any) -> int | None:
         return None
     if isinstance(limit, bool) or not isinstance(limit, (int, np.integer)) or limit <= 0:
         raise InputError(f"memory_limit must be a positive number of bytes, or None; got {limit!r}")
-    return int(limit)
+    return min(int(limit), 2**62)  # more than any machine has, and what the native side can hold
 
 
 def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) -> None:

@@ -18,7 +18,8 @@ def thread_count(n_jobs: int | None) -> int:
         return _cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise InputError(f"n_jobs must be a whole number other than 0, or None for all cores; got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
+    # The native side starts no more than a few threads a core, whatever is asked for.
+    return min(int(n_jobs), 2**16) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
 def _cores() -> int:

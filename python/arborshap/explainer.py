@@ -120,6 +120,7 @@ class TreeExplainer:
             self._column_names = self._column_names or background.names
         self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(forest.n_features)))
         self._players, self.feature_names = players_from(groups, self._data_names, forest.n_features)
+        self._n_players = len(self.feature_names)
         self.output_names = None if forest.output_names is None else list(forest.output_names)
 
         if background is None:
@@ -139,7 +140,7 @@ class TreeExplainer:
 
     def __repr__(self) -> str:
         return (
-            f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {len(self.feature_names)} players, "
+            f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {self._n_players} players, "
             + (f"{self._n_background} background rows>" if self._n_background else "path-dependent>")
         )
 
@@ -227,7 +228,7 @@ class TreeExplainer:
             raise InputError("this explainer has no background: give Z, the reference rows")
         others = None if Z is None else self._read(Z, "Z").matrix
         n_others = self._n_background if others is None else len(others)
-        shape = (len(rows), n_others, len(self.feature_names), self._n_outputs)
+        shape = (len(rows), n_others, self._n_players, self._n_outputs)
 
         def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
             return self._core.explain_pairs(part, others, n_threads=self._n_threads, progress=report)
@@ -237,7 +238,7 @@ class TreeExplainer:
     def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
         """Tell how a call with `n` rows would be carried out, what it would take, and why."""
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62:
             raise InputError(f"n must be a number of rows, got {n!r}")
         return Plan(*self._core.plan(int(n), index, self._engine))
 
@@ -287,7 +288,7 @@ class TreeExplainer:
         return _core.Explainer(
             self._model.forest.native,
             players=self._players,
-            n_players=len(self.feature_names),
+            n_players=self._n_players,
             background=background,
             weights=weights,
             memory_limit=self._memory_limit,
@@ -295,7 +296,7 @@ class TreeExplainer:
         )
 
     def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report) -> Array:
-        players = (len(self.feature_names),) * (2 if index in PAIR_INDICES else 1)
+        players = (self._n_players,) * (2 if index in PAIR_INDICES else 1)
         if self._to_verify and len(rows):
             verify_margins(self._model, rows, "X", self._n_threads)
             self._to_verify = False

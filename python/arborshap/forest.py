@@ -227,4 +227,7 @@ def _names(name: str, given: Sequence[str] | None, expected: int) -> tuple[str, 
         raise ModelError(f"{name} must be a sequence of strings")
     if len(given) != expected:
         raise ModelError(f"{name} has {len(given)} entries, but {expected} are needed")
+    if name == "feature_names" and len(set(given)) < len(given):
+        repeated = next(one for i, one in enumerate(given) if one in given[:i])
+        raise ModelError(f"{name} has {repeated!r} more than once")
     return tuple(given)

@@ -139,7 +139,7 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &[CodeT
                 compiled.max_path = compiled.max_path.max(distinct);
                 fresh.push(on_path[player as usize] == 1);
                 if let Some(cover) = &tree.cover {
-                    compiled.shares.push(shares(cover, node, split));
+                    compiled.shares.push(shares(cover, split));
                 }
                 let at = compiled.splits.len();
                 let unset = Child(LEAF);
@@ -161,10 +161,12 @@ fn compile_tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &[CodeT
     compiled
 }
 
-/// The shares of a node's training weight that went left and right; halves where none reached it.
-fn shares(cover: &[f64], node: u32, split: &Split) -> [f64; 2] {
-    let all = cover[node as usize];
-    [split.left, split.right].map(|child| if all > 0.0 { (cover[child as usize] / all).min(1.0) } else { 0.5 })
+/// The shares of the training weight of a split's children; halves where none reached them. Taken of the children's
+/// sum, which a library that rounds its sums may give a little differently from the parent's own weight.
+fn shares(cover: &[f64], split: &Split) -> [f64; 2] {
+    let children = [split.left, split.right].map(|child| cover[child as usize]);
+    let all = children[0] + children[1];
+    if all > 0.0 && all.is_finite() { children.map(|child| child / all) } else { [0.5; 2] }
 }
 
 /// Leaves that an average pair is expected to meet at: both ways where the two part and the player is new.

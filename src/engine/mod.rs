@@ -1,4 +1,4 @@
-//! The engines: two ways to compute one game.
+//! The engines: several ways to compute one game, and the plan that picks one.
 
 pub(crate) mod codes;
 pub(crate) mod compiled;

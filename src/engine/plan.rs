@@ -141,7 +141,8 @@ impl Plan {
         let plan = |use_tables: bool, walk: bool, reason: String| {
             let by_tables = if use_tables { fit } else { 0 };
             let by_walk = if walk { n_trees } else { wide };
-            let seconds = 1e-9 * (rest + if use_tables { tables } else { pairs });
+            let walked = || trees.iter().map(|t| walk_cost(t, call)).sum::<f64>();
+            let seconds = 1e-9 * if walk { walked() } else { rest + if use_tables { tables } else { pairs } };
             let bytes = if use_tables { tables_bytes.min(call.memory_limit) } else { 0 };
             let by_pairs = n_trees - by_tables - by_walk;
             Self { by_tables, by_pairs, by_walk, seconds, bytes, reason, tables: use_tables, rent: pairs }
@@ -227,6 +228,14 @@ pub(crate) fn looked_up(tree: &CompiledTree, order: u32) -> f64 {
     0.4 * tree.shape.players * pairs_per_player(order, tree.max_path as f64) * tree.width as f64
 }
 
+/// Nanoseconds for a tree, by the traversal; without a background there is none, and leaves are gone through instead.
+fn walk_cost(tree: &CompiledTree, call: &Call) -> f64 {
+    if call.background == 0 {
+        return pair_cost(tree, call);
+    }
+    price::WALK * call.rows as f64 * call.background as f64 * 2.0 * tree.shape.meets
+}
+
 /// Nanoseconds for a tree, pair by pair.
 fn pair_cost(tree: &CompiledTree, call: &Call) -> f64 {
     let (n, m) = (call.rows as f64, call.background as f64);
@@ -237,7 +246,7 @@ fn pair_cost(tree: &CompiledTree, call: &Call) -> f64 {
         return price::SLOPE * n * cells * (tree.max_path as f64 / 2.0).ceil();
     }
     if tree.max_path > MAX_PLAYERS {
-        return price::WALK * n * m * 2.0 * meets;
+        return walk_cost(tree, call);
     }
     let width = tree.width as f64;
     let cells = if call.index.order() == 1 { 1.0 } else { players / leaves.max(1.0) };

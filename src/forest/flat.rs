@@ -58,6 +58,9 @@ impl FlatForest<'_> {
             return Err(Error::Forest("a forest needs at least one output (one base value each)".into()));
         }
         let n_nodes = self.left.len();
+        if self.tree_offsets.is_empty() {
+            offsets("tree_offsets", self.tree_offsets, n_nodes)?;
+        }
         let vector_leaves = !self.tree_output.is_empty() && self.tree_output.iter().all(|&o| o == -1);
         let width = if vector_leaves { self.base.len() } else { 1 };
         let lengths = [

@@ -73,14 +73,12 @@ impl PyExplainer {
             let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()))?;
             let players = Players::grouped(map, n_players)?;
             let workers = Workers::new(threads);
-            let explainer = match &background {
-                Some(background) => Explainer::new(&forest, &players, background, weights, &workers, progress),
-                None => Explainer::path_dependent(&forest, &players, &workers),
-            }?;
-            Ok(match memory_limit {
-                Some(bytes) => explainer.with_memory_limit(bytes),
-                None => explainer,
-            })
+            match (&background, memory_limit) {
+                (Some(z), None) => Explainer::new(&forest, &players, z, weights, &workers, progress),
+                (Some(z), Some(b)) => Explainer::within(b, &forest, &players, z, weights, &workers, progress),
+                (None, None) => Explainer::path_dependent(&forest, &players, &workers),
+                (None, Some(bytes)) => Explainer::path_dependent_within(bytes, &forest, &players, &workers),
+            }
         })?;
         Ok(Self { explainer })
     }

@@ -1,6 +1,6 @@
 //! Trees that are wide, deep, or empty, and what must not depend on size: the machine stack.
 
-use arborshap::{Engine, Explainer, Forest, Index, Node, Output, Players, Split, Tree};
+use arborshap::{Engine, Explainer, Forest, Index, Node, Output, Players, Progress, Split, Tree, Workers};
 
 use crate::choices::Choices;
 use crate::engines::{ENGINES, INDICES, WALKS, assert_close, explain, explainer, pairs};
@@ -206,7 +206,9 @@ fn little_memory() {
     let (x, z) = (around_zero(&mut c, d), around_zero(&mut c, d));
     let plenty = alone(&forest, &z);
     for limit in [0, 1 << 10, 1 << 20] {
-        let limited = alone(&forest, &z).with_memory_limit(limit);
+        let (players, workers) = (Players::single(d), Workers::new(1));
+        let limited = Explainer::within(limit, &forest, &players, &z.rows(), None, &workers, &Progress::default());
+        let limited = limited.expect("a valid case");
         for engine in ENGINES {
             for index in INDICES {
                 let (want, got) = (explain(engine, &plenty, &x, index, 1), explain(engine, &limited, &x, index, 1));

@@ -17,7 +17,12 @@ def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None 
     file = Path(path)
     if "\0" in os.fspath(path):
         raise ModelError(f"{os.fspath(path)!r} cannot be a path")
-    if not file.exists():
+    try:
+        exists = file.exists()
+    except OSError as error:  # such as a name too long: the text of a model instead of its path
+        what = f"{os.fspath(path)[:40]!r}... is not a path ({error.strerror})"
+        raise ModelError(f"{what}; give the path of a model file") from error
+    if not exists:
         raise ModelError(f"there is no file {os.fspath(path)!r}")
     if not file.is_file():
         raise ModelError(f"{os.fspath(path)!r} is a directory or device, not a model file")

@@ -12,6 +12,7 @@
 //! | `transform` | from counts to the worth of a pattern, for any index of games |
 //! | `tables` | the worth of every index of a unit, finished |
 //! | `explain` | rows through the tables |
+//! | `sparse` | where tables would be too large: only the pairs of patterns that meet |
 
 mod explain;
 mod histogram;

@@ -73,7 +73,15 @@ pub(crate) fn explain_sparse(
             let n = (rows.len() - set * SET).min(SET);
             let mut sums = crate::error::zeros("a partial sum", &[n, cells])?;
             for &tree in &trees[group * GROUP..trees.len().min((group + 1) * GROUP)] {
-                widest(Walk { meeting: &meeting, tree: &compiled.trees[tree], x: &x, x_set: set, n, sums: &mut sums });
+                widest(Walk {
+                    meeting: &meeting,
+                    tree: &compiled.trees[tree],
+                    x: &x,
+                    x_set: set,
+                    n,
+                    sums: &mut sums,
+                    progress,
+                });
                 if progress.is_cancelled() {
                     break;
                 }
@@ -102,6 +110,7 @@ struct Walk<'a> {
     x_set: usize,
     n: usize,
     sums: &'a mut [f64],
+    progress: &'a Progress,
 }
 
 /// Where the rows stand with one player of the path: who has satisfied all its splits so far.
@@ -135,6 +144,9 @@ impl Kernel for Walk<'_> {
         let mut stack = Vec::new();
         let mut leaf = AtLeaf::new(self.meeting, self.tree);
         for first in (0..background.n_sets()).step_by(SETS) {
+            if self.progress.is_cancelled() {
+                return;
+            }
             let mut members = [0; SETS];
             for (i, z_left) in z_left.iter_mut().enumerate() {
                 if first + i < background.n_sets() {
@@ -403,9 +415,10 @@ impl Meeting<'_> {
 fn give(index: Index, w: &Weights, k: usize) -> Vec<Singles> {
     let sizes = (0..=k).flat_map(|z| (0..=k).map(move |x| (x, x + z)));
     let give = sizes.map(|(x, xz)| match (index, xz) {
-        (_, 0) => Singles { in_x: 0.0, in_z: 0.0 },
-        (Index::Banzhaf, _) => index::banzhaf(xz),
-        _ => index::shapley(w, x, xz),
+        (Index::Shapley, 1..) => index::shapley(w, x, xz),
+        (Index::Banzhaf, 1..) => index::banzhaf(xz),
+        // Nobody is on the path; or an index of pairs, which has its own rule.
+        _ => Singles { in_x: 0.0, in_z: 0.0 },
     });
     give.collect()
 }
