@@ -119,8 +119,8 @@ class TreeExplainer:
                 raise InputError("data has no rows; the background needs at least one")
             self._column_names = self._column_names or background.names
         self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(forest.n_features)))
-        self._players, self.feature_names = players_from(groups, self._data_names, forest.n_features)
-        self._n_players = len(self.feature_names)
+        self._players, self._player_names = players_from(groups, self._data_names, forest.n_features)
+        self._n_players = len(self._player_names)
         self.output_names = None if forest.output_names is None else list(forest.output_names)
 
         if background is None:
@@ -139,10 +139,18 @@ class TreeExplainer:
         self._core.plan(1, "shapley", str(engine))  # say now, not at the first call, that there is no such engine
 
     def __repr__(self) -> str:
-        return (
-            f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {self._n_players} players, "
-            + (f"{self._n_background} background rows>" if self._n_background else "path-dependent>")
+        return f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {self._n_players} players, " + (
+            f"{self._n_background} background rows>" if self._n_background else "path-dependent>"
         )
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The players' names: the features, or the groups. Another list of as many names may be set."""
+        return list(self._player_names)
+
+    @feature_names.setter
+    def feature_names(self, names: Sequence[str]) -> None:
+        self._player_names = checked_names(names, self._n_players) or self._player_names
 
     @property
     def expected_value(self) -> float | NDArray[np.float64]:
@@ -265,7 +273,7 @@ class TreeExplainer:
         values = against.explain(ours.matrix, "shapley", engine=self._engine, n_threads=self._n_threads)
         mean = self._without_single_output(values.mean(axis=0, keepdims=True))
         explanation = self._explanation(mean, against.expected_value[np.newaxis], ours, "shapley")
-        explanation.reference = theirs.shown[0] if len(theirs.matrix) == 1 else None
+        explanation.reference = theirs.shown[0].copy() if len(theirs.matrix) == 1 else None
         return explanation[0]
 
     @property
@@ -342,9 +350,9 @@ class TreeExplainer:
             base[:, 0].copy() if self._n_outputs == 1 else base.copy(),
             feature_names=self.feature_names,
             index=index,
-            data=rows.shown if same_rows else None,
+            data=rows.shown.copy() if same_rows else None,  # the caller's array may change; an explanation may not
             data_names=self._data_names,
-            data_players=[self.feature_names[player] for player in self._players],
+            data_players=[self._player_names[player] for player in self._players],
             output_names=self.output_names,
             row_labels=rows.labels if same_rows else None,
         )

@@ -163,6 +163,10 @@ class Forest:
         array of float64, (n, n_outputs)
         """
         matrix = np.asarray(rows)
+        if matrix.dtype.kind not in "fiub":
+            raise InputError(f"rows must be numbers, got {matrix.dtype}")
+        if n_threads < 1:
+            raise InputError(f"n_threads must be at least 1, got {n_threads}")
         if matrix.dtype != np.float32:
             matrix = matrix.astype(np.float64, copy=False)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:

@@ -157,11 +157,10 @@ impl Plan {
             Engine::Pattern if fit < n_trees => {
                 let (t, tree) = trees.iter().enumerate().find(|(_, t)| !can_have_tables(t)).expect("not all fit");
                 Err(Error::Input(format!(
-                    "engine \"pattern\" needs tables of 2^players entries a leaf, and tree {t} has {} leaves and up to {} \
-                     players on a path: about {:.0e} bytes for that tree; use \"auto\" or \"sparse\", or group features",
-                    tree.shape.leaves,
-                    tree.max_path,
-                    tree.shape.cells * 8.0
+                    "engine \"pattern\" has tables of 2^players entries a leaf, for at most {TABLE_PLAYERS} players on a path \
+                     and {MOST_ENTRIES:.0e} entries a tree; tree {t} has up to {} players on a path and {:.0e} entries; use \
+                     \"auto\" or \"sparse\", or group features",
+                    tree.max_path, tree.shape.entries
                 )))
             }
             Engine::Pattern if !countable => Err(Error::Input(format!(

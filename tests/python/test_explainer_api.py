@@ -601,3 +601,23 @@ def test_a_plan_says_what_would_run() -> None:
     for wrong in (-1, 1.5, True):
         with pytest.raises(InputError, match="n must be a number of rows"):
             TreeExplainer(regressor(), rows()).explain_plan(wrong)  # type: ignore[arg-type]
+
+
+def test_an_explanation_does_not_change_with_the_callers_array() -> None:
+    explain, data = TreeExplainer(regressor(), rows()), rows()[:3].copy()
+    explanation, contrast = explain(data), explain.contrast(data[:1], data[1:2])
+    before, reference = explanation.data.copy(), contrast.reference.copy()
+    data[:] = 0
+    np.testing.assert_array_equal(explanation.data, before)
+    np.testing.assert_array_equal(contrast.reference, reference)
+
+
+def test_players_can_be_renamed_but_not_lost() -> None:
+    explain = TreeExplainer(regressor(), rows())
+    names = [f"column {j}" for j in range(len(explain.feature_names))]
+    explain.feature_names = names
+    assert explain(rows()[:2]).feature_names == names
+    with pytest.raises(InputError, match="has 1 names"):
+        explain.feature_names = ["one"]
+    explain.feature_names.append("a stranger")
+    assert explain.feature_names == names
