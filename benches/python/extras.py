@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import contenders
 from arborshap import TreeExplainer
 from contenders import CORES, PEERS
-from measuring import MOST_REPEATS, PATIENCE, difference
+from measuring import MOST_REPEATS, PATIENCE, agreement
 from workloads import model_of, rows_of
 
 Array: TypeAlias = NDArray[Any]
@@ -42,8 +42,7 @@ def one_row() -> dict[str, Any]:
             start = time.perf_counter()
             values.append(contender.explain(explainer, row))
             taken.append(time.perf_counter() - start)
-        if not (apart := difference(expected[:calls], np.concatenate(values))) < 2e-5:
-            raise SystemExit(f"one row at a time, {contender.name}'s values are {apart:.1e} from ours")
+        agreement(expected[:calls], np.concatenate(values))
         medians[contender.name] = statistics.median(taken)
         print(f"one row, A, m = 100: {contender.name} {1e6 * medians[contender.name]:.1f} us", flush=True)
     return {"seconds": medians, "goal_seconds": 50e-6}
@@ -91,8 +90,7 @@ def traversal() -> dict[str, Any]:
         }
         for name, explain in ways.items():
             values = explain(rows[:20])
-            if not (apart := difference(expected, values if name == "averaged" else values.mean(axis=1))) < 2e-5:
-                raise SystemExit(f"the traversal's values are {apart:.1e} from shap's")
+            agreement(expected, values if name == "averaged" else values.mean(axis=1))
             found.setdefault(name, {})[str(threads)] = best(partial(explain, rows)) * per / n
     for name, by_threads in found.items():
         print(f"traversal, A {n} x {m}, {name}: {by_threads} us", flush=True)

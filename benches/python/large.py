@@ -97,11 +97,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="a fraction of the rows; records nothing unless 1")
     scale = parser.parse_args().scale
+    bystanders = measuring.Bystanders()
     found = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": measuring.machine(),
         "versions": measuring.versions(),
         "jobs": [run(int(n * scale), int(m * scale), d, goal) for n, m, d, goal in JOBS],
+        "others": bystanders.share(),
     }
     if scale == 1.0:
         RESULTS.parent.mkdir(exist_ok=True)

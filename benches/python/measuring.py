@@ -91,11 +91,32 @@ def fasttreeshap_measured(model: Any, rows: Array) -> Measured | str:
             )
 
 
-def difference(ours: Array, theirs: Array) -> float:
-    """The largest difference anywhere, relative to the largest value."""
+@dataclass(frozen=True)
+class Agreement:
+    """How far two packages' values are apart, relative to the largest value."""
+
+    difference: float
+    """Over the rows that agree."""
+    rows_apart: int
+    """Rows that do not."""
+
+
+TOLERANCE = 2e-5
+"""XGBoost and the packages that follow it add leaves in float32."""
+MOST_ROWS_APART = 1e-3
+"""The share of rows that may be wrong: a package that misses a threshold by a float step shows in one of thousands."""
+
+
+def agreement(ours: Array, theirs: Array) -> Agreement:
+    """Compare values row by row; too many rows apart end the run."""
     if ours.shape != theirs.shape:
-        raise ValueError(f"the values have shapes {ours.shape} and {theirs.shape}")
-    return float(np.max(np.abs(ours - theirs)) / np.max(np.abs(ours)))
+        raise SystemExit(f"the values have shapes {ours.shape} and {theirs.shape}")
+    rows = np.abs(ours - theirs).reshape(len(ours), -1).max(axis=1) / np.max(np.abs(ours))
+    apart = ~(rows < TOLERANCE)
+    if np.count_nonzero(apart) > MOST_ROWS_APART * len(rows):
+        worst = f"the worst by {np.max(rows):.1e} of the largest value"
+        raise SystemExit(f"{np.count_nonzero(apart)} of {len(rows)} rows disagree, {worst}")
+    return Agreement(float(np.max(rows[~apart])), int(np.count_nonzero(apart)))
 
 
 def machine() -> dict[str, Any]:
@@ -113,8 +134,33 @@ def machine() -> dict[str, Any]:
         "cores": CORES,
         "memory_gb": None if memory is None else round(memory / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
-        "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
+
+
+class Bystanders:
+    """The share of the machine that other processes take, from now until it is asked for."""
+
+    def __init__(self) -> None:
+        self._start = self._times()
+
+    @staticmethod
+    def _times() -> tuple[float, float, float] | None:
+        """Seconds that all cores have been there, have been at work, and have been at ours."""
+        try:
+            ticks = [int(t) for t in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        except OSError:
+            return None  # not Linux
+        idle = ticks[3] + ticks[4]
+        own = os.times()
+        second = os.sysconf("SC_CLK_TCK")
+        return sum(ticks) / second, (sum(ticks) - idle) / second, sum(own[:4])
+
+    def share(self) -> float | None:
+        now = self._times()
+        if now is None or self._start is None:
+            return None
+        there, at_work, ours = (b - a for a, b in zip(self._start, now, strict=True))
+        return round(max(0.0, at_work - ours) / there, 3)
 
 
 def versions() -> dict[str, str]:

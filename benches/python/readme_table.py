@@ -22,8 +22,8 @@ def surroundings(found: dict[str, Any]) -> str:
     machine, versions = found["machine"], found["versions"]
     cores = f"{machine['cores']} cores" + (f", {machine['memory_gb']} GB" if machine["memory_gb"] else "")
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "python")
-    load = machine["load_average"]
-    busy = "" if load is None or load < 1 else f" The machine was not idle: its load average was {load} at the start."
+    others = found["others"]
+    busy = "" if others is None or others < 0.02 else f" Other processes took {others:.0%} of the machine meanwhile."
     return (
         f"Measured on {found['date']}: {machine['cpu']}, {cores}, {machine['system']}, CPython {versions['python']}; "
         f"{packages}.{busy}"
@@ -39,7 +39,8 @@ HOW_TO_READ = """\
 Seconds are construction and values together, the best of up to seven repeats (one, where that takes seconds), in one
 run on the same model and rows, every package on all the cores it can use. EXT: timed on fewer rows or trees and scaled
 up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100 rows. All
-values agree to 2e-5 of the largest, or the run fails. The last column is below 1 where a peer is faster."""
+values agree to 2e-5 of the largest, in all but at most one row of a thousand, or the run fails. The last column is below
+1 where a peer is faster."""
 
 
 def readme_block(found: dict[str, Any]) -> str:
@@ -83,12 +84,23 @@ def page(found: dict[str, Any], large: dict[str, Any] | None, scaling: dict[str,
 
 
 def disagreements(found: dict[str, Any]) -> str:
-    apart = [e["difference"] for case in found["cases"] for e in case["entries"].values() if "difference" in e]
-    return (
-        f"The largest difference between arborshap's values and any peer's in this run was {max(apart):.0e} of the "
-        "largest value. shap returns zeros for interactions with a background, and says so on standard error."
+    entries = [(case, name, e) for case in found["cases"] for name, e in case["entries"].items() if "difference" in e]
+    text = (
+        f"The largest difference between arborshap's values and a peer's in this run was "
+        f"{max(e['difference'] for _, _, e in entries):.0e} of the largest value. shap returns zeros for interactions "
+        "with a background, and says so on standard error."
     )
+    apart = [
+        f"{e['rows_apart']} of {case['n']:,} rows of {name}'s in {case['name']}"
+        for case, name, e in entries
+        if e["rows_apart"]
+    ]
+    return f"{text} Not counted in that: {', '.join(apart)}; {ONE_STEP}" if apart else text
 
+
+ONE_STEP = """\
+woodelf sends a value that is one float32 step below a threshold of XGBoost to the other side, where shap and XGBoost
+itself agree with arborshap."""
 
 LARGE = """\
 XGBoost, 100 trees of depth 6. Seconds are construction and values; a pair is a row and a background row. The memory is

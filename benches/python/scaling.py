@@ -105,12 +105,14 @@ def main() -> None:
     if parser.parse_args().draw:
         draw(json.loads(RESULTS.read_text()))
         return
+    bystanders = measuring.Bystanders()
     found = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": measuring.machine(),
         "versions": measuring.versions(),
         "base": BASE,
         "sweeps": {what: sweep(what) for what in SWEEPS},
+        "others": bystanders.share(),
     }
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")
