@@ -39,8 +39,8 @@ HOW_TO_READ = """\
 Seconds are construction and values together, the best of up to seven repeats (one, where that takes seconds), in one
 run on the same model and rows, every package on all the cores it can use. EXT: timed on fewer rows or trees and scaled
 up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100 rows. All
-values agree to 2e-5 of the largest, in all but at most one row of a thousand, or the run fails. The last column is below
-1 where a peer is faster."""
+values agree to 2e-5 of the largest, in all but at most one row of a thousand, or the run fails. The last column is
+below 1 where a peer is faster."""
 
 
 def readme_block(found: dict[str, Any]) -> str:
