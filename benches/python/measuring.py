@@ -25,7 +25,9 @@ FASTTREESHAP = ROOT / ".venvs" / "fasttreeshap" / "bin" / "python"
 
 MOST_REPEATS = 7
 PATIENCE = 3.0
-"""Seconds after which a measurement is not repeated any more; one below is repeated at least once."""
+"""Seconds after which nothing is repeated any more, once there are two measurements."""
+LONG = 20.0
+"""Seconds of a measurement that is not repeated at all."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def measure(contender: Contender, model: Any, background: Array | None, rows: Ar
     theirs, reference = contender.rows(rows), None if background is None else contender.rows(background)
     best: Measured | None = None
     spent, repeats = 0.0, 0
-    while repeats < MOST_REPEATS and spent < PATIENCE:
+    while repeats < MOST_REPEATS and spent < (LONG if repeats < 2 else PATIENCE):
         time.sleep(0.05)  # the threads of whoever came before may still be spinning
         start = time.perf_counter()
         explainer = contender.construct(model, reference)

@@ -24,7 +24,7 @@ def surroundings(found: dict[str, Any]) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "python")
     others = found["others"]
     busy = "" if others is None or others < 0.02 else f" Other processes took {others:.0%} of the machine meanwhile."
-    return (
+    return tables.wrapped(
         f"Measured on {found['date']}: {machine['cpu']}, {cores}, {machine['system']}, CPython {versions['python']}; "
         f"{packages}.{busy}"
     )
@@ -36,11 +36,11 @@ def models(found: dict[str, Any]) -> str:
 
 
 HOW_TO_READ = """\
-Seconds are construction and values together, the best of up to seven repeats (one, where that takes seconds), in one
-run on the same model and rows, every package on all the cores it can use. EXT: timed on fewer rows or trees and scaled
-up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100 rows. All
-values agree to 2e-5 of the largest, in all but at most one row of a thousand, or the run fails. The last column is
-below 1 where a peer is faster."""
+Seconds are construction and values together, the best of two to seven measurements (of one, if that takes 20 s), in
+one run on the same model and rows, every package on all the cores it can use. EXT: timed on fewer rows or trees and
+scaled up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100
+rows. All values agree to 2e-5 of the largest, in all but at most one row of a thousand, or the run fails. The last
+column is below 1 where a peer is faster."""
 
 
 def readme_block(found: dict[str, Any]) -> str:
@@ -95,12 +95,12 @@ def disagreements(found: dict[str, Any]) -> str:
         for case, name, e in entries
         if e["rows_apart"]
     ]
-    return f"{text} Not counted in that: {', '.join(apart)}; {ONE_STEP}" if apart else text
+    why = (
+        "woodelf sends a value that is one float32 step below a threshold of XGBoost to the other side, where shap and "
+        "XGBoost itself agree with arborshap."
+    )
+    return tables.wrapped(f"{text} Not counted in that: {', '.join(apart)}; {why}" if apart else text)
 
-
-ONE_STEP = """\
-woodelf sends a value that is one float32 step below a threshold of XGBoost to the other side, where shap and XGBoost
-itself agree with arborshap."""
 
 LARGE = """\
 XGBoost, 100 trees of depth 6. Seconds are construction and values; a pair is a row and a background row. The memory is

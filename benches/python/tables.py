@@ -1,6 +1,13 @@
 """Recorded results as Markdown."""
 
+import textwrap
 from typing import Any
+
+
+def wrapped(text: str) -> str:
+    """Text, or an item of a list, in lines that fit a page."""
+    indent = "  " if text.startswith("- ") else ""
+    return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def figures(value: float) -> str:
@@ -89,7 +96,7 @@ def extras_table(found: dict[str, Any]) -> str:
             f"- The paper's traversal, a (row, background row, tree) of A: {'; '.join(parts)}; shap {shap:.2f} us "
             f"(1 thread), {ratio(shap / times['averaged']['1'])} as much."
         )
-    return "\n".join(lines)
+    return "\n".join(map(wrapped, lines))
 
 
 def threads(count: str) -> str:
