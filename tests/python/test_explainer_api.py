@@ -606,6 +606,8 @@ def test_a_plan_says_what_would_run() -> None:
 def test_an_explanation_does_not_change_with_the_callers_array() -> None:
     explain, data = TreeExplainer(regressor(), rows()), rows()[:3].copy()
     explanation, contrast = explain(data), explain.contrast(data[:1], data[1:2])
+    assert explanation.data is not None
+    assert contrast.reference is not None
     before, reference = explanation.data.copy(), contrast.reference.copy()
     data[:] = 0
     np.testing.assert_array_equal(explanation.data, before)
