@@ -192,7 +192,7 @@ LONG = {
     [*((engine, "values") for engine in ENGINES), *(("auto", call) for call in LONG if call != "values")],
 )
 def test_interrupt(engine: str, call: str) -> None:
-    """Ctrl-C ends a call that takes long within two seconds, and the process goes on."""
+    """Ctrl-C ends a call that takes long within a moment, even on a busy machine, and the process goes on."""
     with running(
         f"""
         X, forest = rows(300_000, 30, 1), complete_trees(500, 8, 30)
@@ -216,7 +216,7 @@ def test_interrupt(engine: str, call: str) -> None:
         answer = process.stdout.readline()
         elapsed = time.monotonic() - sent
         assert answer == "interrupted\n"
-        assert elapsed < 2.0, f"it took {elapsed:.1f} s"
+        assert elapsed < 4.0, f"it took {elapsed:.1f} s"
         assert rest_of(process) == "(2, 30)\n"
 
 
