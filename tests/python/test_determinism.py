@@ -11,9 +11,8 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -135,17 +134,23 @@ PREAMBLE = textwrap.dedent("""
 
 @contextmanager
 def running(script: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a script that is killed if it has not come to its end after a minute and a half."""
+    """Run a script that is killed, with its children, if it has not come to its end after a minute and a half."""
     code = PREAMBLE + textwrap.dedent(script)
     command = [sys.executable, "-u", "-W", "ignore::DeprecationWarning", "-c", code, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        watchdog = threading.Timer(90, process.kill)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+
+        def kill() -> None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+        watchdog = threading.Timer(90, kill)
         watchdog.start()
         try:
             yield process
         finally:
             watchdog.cancel()
-            process.kill()
+            kill()
 
 
 def rest_of(process: subprocess.Popen[str]) -> str:
@@ -222,17 +227,33 @@ def test_interrupt(engine: str, call: str) -> None:
 
 @every_engine
 def test_progress_may_end_a_call(engine: str) -> None:
-    """An exception of the caller's own progress function comes through, and the explainer stays usable."""
+    """An exception of the caller's own progress function ends the call there, and the explainer stays usable."""
 
     class StopHereError(Exception):
         pass
 
-    def stop(fraction: float) -> Any:
-        raise StopHereError(f"{fraction:.0%}")
+    told: list[float] = []
 
-    # Long enough that it is asked at all, whatever the engine.
+    def stop(fraction: float) -> None:
+        told.append(fraction)
+        raise StopHereError
+
+    # Long enough that it is told before the end, whatever the engine.
     X = rows(40_000 if engine in ("pattern", "auto") else 6_000, 30, 1)
     explainer = TreeExplainer(complete_trees(60, 8, 30), X, engine=engine, n_jobs=2)
     with pytest.raises(StopHereError):
         explainer.shap_values(X, progress=stop)
+    assert len(told) == 1
+    assert told[0] < 1
     assert explainer.shap_values(X[:1]).shape == (1, 30)
+    assert len(told) == 1
+
+
+@every_engine
+def test_progress_ends_at_one(engine: str) -> None:
+    told: list[float] = []
+    X = rows(10_000 if engine in ("pattern", "auto") else 300, 30, 1)
+    explainer = TreeExplainer(complete_trees(60, 8, 30), X, engine=engine, n_jobs=2)
+    explainer.shap_values(X, progress=told.append)
+    assert all(0 <= fraction <= 1 for fraction in told)
+    assert told[-1] == 1
