@@ -185,7 +185,8 @@ class TreeExplainer:
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         rows = self._read(X, "X")
         values = self._explain(rows.matrix, index, dtype, progress)
-        base = np.broadcast_to(self._core.expected_value, (len(values), self._n_outputs))
+        base = np.empty((len(values), self._n_outputs))
+        base[:] = self._core.expected_value
         return self._explanation(values, base, rows, index)
 
     def shap_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
@@ -327,6 +328,8 @@ class TreeExplainer:
         check_fits(shape, kind, self._memory_limit)
         if 0 in shape:
             return self._without_single_output(np.empty(shape, kind))
+        if progress is False and kind == np.float64:  # nothing to tell and nothing to narrow: one row asks for speed
+            return self._without_single_output(compute(rows, None))
         with reporting(progress) as report:
             if kind == np.float64:
                 values = compute(rows, report)
@@ -347,7 +350,7 @@ class TreeExplainer:
         same_rows = len(rows.shown) == len(values)
         return Explanation(
             values,
-            base[:, 0].copy() if self._n_outputs == 1 else base.copy(),
+            base[:, 0] if self._n_outputs == 1 else base,
             feature_names=self.feature_names,
             index=index,
             data=rows.shown.copy() if same_rows else None,  # the caller's array may change; an explanation may not
