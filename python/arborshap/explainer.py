@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,6 +29,8 @@ from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.models import load
 from arborshap.plan import Plan
+from arborshap.trace import Trace, walk
+from arborshap.source import Source
 
 IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
 Array: TypeAlias = NDArray[Any]
@@ -184,10 +187,12 @@ class TreeExplainer:
         """
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         rows = self._read(X, "X")
+        start = perf_counter()
         values = self._explain(rows.matrix, index, dtype, progress)
+        seconds = perf_counter() - start
         base = np.empty((len(values), self._n_outputs))
         base[:] = self._core.expected_value
-        return self._explanation(values, base, rows, index)
+        return self._explanation(values, base, rows, index, seconds)
 
     def shap_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z)."""
@@ -250,6 +255,32 @@ class TreeExplainer:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62:
             raise InputError(f"n must be a number of rows, got {n!r}")
         return Plan(*self._core.plan(int(n), index, self._engine))
+
+    def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
+        """Walk down one tree for one pair of rows as the paper does, and write down every step.
+
+        Parameters
+        ----------
+        x, z
+            One row each, by itself (a vector, a pandas Series) or in a matrix or frame.
+        tree
+            The tree's number.
+
+        Returns
+        -------
+        Trace
+            Types of edges, scenarios, S_X and S_Z, what every leaf contributes, and their sum: the tree's share of
+            ``pair_values(x, z)``.
+        """
+        return walk(
+            self._model.forest,
+            tree,
+            self._read(x, "x", one=True),
+            self._read(z, "z", one=True),
+            players=self._players,
+            player_names=self._player_names,
+            feature_names=self._data_names,
+        )
 
     def contrast(self, x: Any, z: Any) -> Explanation:
         """Explain why the prediction of x is not that of z.
@@ -346,18 +377,23 @@ class TreeExplainer:
     def _without_single_output(self, values: Array) -> Array:
         return values.reshape(values.shape[:-1]) if self._n_outputs == 1 else values
 
-    def _explanation(self, values: Array, base: NDArray[np.float64], rows: Rows, index: str) -> Explanation:
+    def _explanation(
+        self, values: Array, base: NDArray[np.float64], rows: Rows, index: str, seconds: float | None = None
+    ) -> Explanation:
         same_rows = len(rows.shown) == len(values)
+        data = rows.shown.copy()  # the caller's array may change; an explanation may not
+        read = data if rows.shown is rows.matrix else rows.matrix.copy()
         return Explanation(
             values,
             base[:, 0] if self._n_outputs == 1 else base,
             feature_names=self.feature_names,
             index=index,
-            data=rows.shown.copy() if same_rows else None,  # the caller's array may change; an explanation may not
+            data=data if same_rows else None,
             data_names=self._data_names,
             data_players=[self._player_names[player] for player in self._players],
             output_names=self.output_names,
             row_labels=rows.labels if same_rows else None,
+            source=Source(self, read, seconds) if same_rows else None,
         )
 
 

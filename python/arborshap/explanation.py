@@ -6,12 +6,15 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
+
+if TYPE_CHECKING:
+    from arborshap.source import Source
 
 Selector: TypeAlias = int | str | slice | Sequence[int] | Sequence[str] | NDArray[Any] | EllipsisType
 _Pick: TypeAlias = int | slice | NDArray[np.intp]
@@ -54,6 +57,8 @@ class Explanation:
         The labels of the rows, when they came in a frame that had some.
     reference
         For a contrast with one row, that row; columns as in `data`.
+    source
+        The explainer the values came from; the explainer sets it, and pickling leaves it out.
 
     Examples
     --------
@@ -79,6 +84,7 @@ class Explanation:
         output_names: Sequence[str] | None = None,
         row_labels: NDArray[Any] | None = None,
         reference: NDArray[Any] | None = None,
+        source: Source | None = None,
     ) -> None:
         self.values: NDArray[Any] = np.asarray(values)
         self.base_values: NDArray[Any] = np.asarray(base_values)
@@ -90,6 +96,7 @@ class Explanation:
         self.output_names = None if output_names is None else list(output_names)
         self.row_labels = row_labels
         self.reference = reference
+        self.source = source
 
         axes = [_Axis("row", [])] + [_Axis("player", self.feature_names)] * (2 if index in PAIR_INDICES else 1)
         if self.values.ndim == len(axes) + 1:
@@ -206,6 +213,7 @@ class Explanation:
     def _take_rows(self, pick: _Pick) -> None:
         self.base_values = np.asarray(self.base_values[pick])
         self.data = None if self.data is None else self.data[pick]
+        self.source = None if self.source is None else self.source.take(pick)
         self.row_labels = None if self.row_labels is None or isinstance(pick, int) else self.row_labels[pick]
 
     def _take_players(self, picked: list[list[str]]) -> None:
