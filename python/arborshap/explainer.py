@@ -29,8 +29,8 @@ from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.models import load
 from arborshap.plan import Plan
-from arborshap.trace import Trace, walk
 from arborshap.source import Source
+from arborshap.trace import Trace, walk
 
 IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
 Array: TypeAlias = NDArray[Any]
