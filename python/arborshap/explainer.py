@@ -27,6 +27,7 @@ from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
+from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.models import load
 from arborshap.plan import Plan
 from arborshap.source import Source
@@ -248,6 +249,79 @@ class TreeExplainer:
             return self._core.explain_pairs(part, others, n_threads=self._n_threads, progress=report)
 
         return self._in_parts(compute, rows, shape, dtype, progress)
+
+    def importance(
+        self, X: Any, *, index: IndexName = "shapley", sample_weight: Any = None, progress: bool | Report = False
+    ) -> Importance:
+        """Tell how much each player matters over many rows: the mean size of its values.
+
+        Values are computed a few rows at a time and never kept, so X may have any number of rows.
+
+        Parameters
+        ----------
+        X
+            The rows, of any kind that `data` may be, or an iterator of batches of them.
+        index
+            What to average the size of; see `__call__`.
+        sample_weight
+            The weight of each row of X; equal if left out.
+        progress
+            ``True`` for a bar, or a function that is called with the fraction done.
+
+        Returns
+        -------
+        Importance
+            The means and the names; ``.ranked()`` sorts them.
+        """
+        checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
+        return importance(self, X, index, sample_weight, progress)
+
+    def interaction_importance(
+        self,
+        X: Any,
+        *,
+        index: Literal["taylor", "interaction"] = "taylor",
+        sample_weight: Any = None,
+        progress: bool | Report = False,
+    ) -> Importance:
+        """Tell how much each pair of players matters over many rows, without an array of rows x players x players.
+
+        As `importance`, for the Shapley-Taylor (``"taylor"``) or the Shapley interaction index (``"interaction"``).
+        """
+        checked_choice("index", index, PAIR_INDICES)
+        return importance(self, X, index, sample_weight, progress)
+
+    def top_values(
+        self,
+        X: Any,
+        k: int,
+        *,
+        index: Literal["shapley", "banzhaf"] = "shapley",
+        dtype: Any = np.float64,
+        progress: bool | Report = False,
+    ) -> TopValues:
+        """Keep only the `k` values of largest size in each row, and whose they are.
+
+        Parameters
+        ----------
+        X
+            The rows, of any kind that `data` may be, or an iterator of batches of them.
+        k
+            How many to keep.
+        index
+            ``"shapley"`` or ``"banzhaf"``.
+        dtype
+            float64, or float32 to halve the memory of a big result.
+        progress
+            ``True`` for a bar, or a function that is called with the fraction done.
+
+        Returns
+        -------
+        TopValues
+            ``players``, positions in `feature_names`, and ``values``: (rows, k), or (rows, k, outputs).
+        """
+        checked_choice("index", index, ["shapley", "banzhaf"])
+        return top_values(self, X, k, index, dtype, progress)
 
     def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
         """Tell how a call with `n` rows would be carried out, what it would take, and why."""
