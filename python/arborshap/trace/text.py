@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from arborshap.trace.steps import Edge, Leaf, Split
 if TYPE_CHECKING:
     from arborshap.trace.trace import Trace
 
-_MOST_LINES = 120
-"""A walk may come to thousands of nodes; a text of them all would be no use."""
+_MOST_LINES, _MOST_NAMES = 120, 8
+"""A walk may come to thousands of nodes and players; a text of them all would be no use."""
 
 
 def as_text(trace: Trace) -> str:
@@ -25,11 +26,9 @@ def as_text(trace: Trace) -> str:
         + (f"   [{', '.join(trace.outputs)}]" if len(trace.outputs) > 1 else ""),
         "",
     ]
-    drawn = list(_tree_lines(trace))
-    lines += drawn[:_MOST_LINES]
-    if len(drawn) > _MOST_LINES:
-        lines.append(f"... {len(drawn) - _MOST_LINES} more lines; the steps have them all")
-    return "\n".join([*lines, "", *_sums(trace)])
+    return "\n".join(
+        [*lines, *_first(_tree_lines(trace), "steps"), "", *_first(_sums(trace), "phi"), _difference(trace)]
+    )
 
 
 def numbers(values: tuple[float, ...]) -> str:
@@ -47,7 +46,7 @@ def cell_text(cell: Any) -> str:
 
 def set_text(players: tuple[str, ...]) -> str:
     """A set of players in braces."""
-    return "{" + ", ".join(players) + "}"
+    return "{" + _some(players) + "}"
 
 
 def _tree_lines(trace: Trace) -> Iterator[str]:
@@ -77,7 +76,7 @@ def _split_line(split: Split) -> str:
 
 
 def _leaf_line(leaf: Leaf) -> str:
-    shares = ", ".join(f"{player} {signed(share)}" for player, share in leaf.contributions.items())
+    shares = _some([f"{player} {signed(share)}" for player, share in leaf.contributions.items()])
     return (
         f"{leaf.node}: leaf {numbers(leaf.value)}, S_X {set_text(leaf.s_x)}, S_Z {set_text(leaf.s_z)}"
         f" -> {shares or 'nothing to share'}"
@@ -101,8 +100,22 @@ def _sums(trace: Trace) -> Iterator[str]:
         terms = "  ".join(f"{signed(share)} (leaf {node})" for node, share in shares[:6])
         more = f"  and {len(shares) - 6} more" if len(shares) > 6 else ""
         yield f"phi of {player} = {signed(total)} = {terms}{more}"
+
+
+def _difference(trace: Trace) -> str:
     difference = tuple(x - z for x, z in zip(trace.value_x, trace.value_z, strict=True))
-    yield f"together {signed(difference)} = h(x) - h(z)"
+    return f"together {signed(difference)} = h(x) - h(z)"
+
+
+def _first(lines: Iterator[str], where: str) -> Iterator[str]:
+    yield from islice(lines, _MOST_LINES)
+    if next(lines, None) is not None:
+        yield f"... and so on; `{where}` has everything"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _count(n: int, what: str) -> str:

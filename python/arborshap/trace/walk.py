@@ -59,19 +59,13 @@ def walk(
             raise InputError(f"{what} has {len(rows.matrix)} rows; a trace is of one row against one row")
     walker = _Walker(forest, int(tree), x, z, players, list(player_names), list(feature_names))
     steps = walker.steps()
-    phi = np.zeros((len(player_names), forest.n_outputs))
-    number = {name: i for i, name in enumerate(player_names)}
-    for step in steps:
-        if isinstance(step, Leaf):
-            for player, share in step.contributions.items():
-                phi[number[player], walker.outputs] += share
     return Trace(
         tree=int(tree),
         n_trees=forest.n_trees,
         players=tuple(player_names),
         outputs=_output_names(forest, walker.outputs),
         steps=tuple(steps),
-        phi=phi[:, 0] if forest.n_outputs == 1 else phi,
+        phi=walker.phi[:, 0] if forest.n_outputs == 1 else walker.phi,
         # Only x's own leaf has nobody in S_Z, and only z's has nobody in S_X.
         value_x=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_z),
         value_z=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_x),
@@ -100,6 +94,7 @@ class _Walker:
         nodes = slice(self.first, self.first + self.n_nodes)
         self.left, self.right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
         self.n_below = _subtree_sizes(self.left, self.right)
+        self.phi = np.zeros((len(player_names), forest.n_outputs))
 
     def steps(self) -> list[Split | Leaf]:
         """Every split and leaf in the order of the recursion, with its pending branches on a stack."""
@@ -162,7 +157,9 @@ class _Walker:
         weight_x = _weight(len(s_x) - 1, in_both) if s_x else 0.0
         weight_z = _weight(len(s_x), in_both) if s_z else 0.0
         row = np.atleast_1d(self.forest.value[self.first + node])
-        value = tuple(float(v) for v in row)
+        self.phi[np.ix_(s_x, self.outputs)] += weight_x * row
+        self.phi[np.ix_(s_z, self.outputs)] -= weight_z * row
+        value = tuple(row.tolist())
         shares = {self.player_names[player]: tuple(weight_x * v for v in value) for player in s_x}
         shares |= {self.player_names[player]: tuple(-weight_z * v for v in value) for player in s_z}
         return Leaf(node, parent, depth, self._names(s_x), self._names(s_z), value, weight_x, weight_z, shares)
