@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arborshap import Forest, ForestBuilder, InputError, TreeExplainer
+from arborshap import Forest, ForestBuilder, InputError, ModelError, TreeExplainer
+from arborshap.forest import NodeFlag
 from arborshap.models import load
 from arborshap.trace import Leaf, Split, Trace
+from arborshap.trace.question import Question
 from models.case import edge_rows
 from models.cases import CASES, Case
 from oracle import shapley, worths
@@ -238,6 +240,55 @@ def test_several_outputs() -> None:
     assert trace.outputs == ("low",)
     assert trace.phi.shape == (3, 3)
     assert trace.phi.any(axis=0).tolist() == [False, True, False]
+
+
+def test_every_kind_of_question() -> None:
+    """Routing in Python is routing in the core, for every byte of flags that a node may carry."""
+    single = float(np.float32(1.1))
+    values = [
+        1.1,
+        single,
+        np.nextafter(1.1, 2),
+        np.nextafter(1.1, 0),
+        0,
+        -0.0,
+        1,
+        2,
+        2.9,
+        3,
+        -0.5,
+        -1,
+        -1.5,
+        1e-36,
+        1e-34,
+    ]
+    rows = np.array([*values, np.nan, np.inf, -np.inf, 2.0**32, 2.0**32 + 2, 1e300, -1e300])[:, np.newaxis]
+    seen = 0
+    for flags in range(256):
+        sets = [0, 2] if flags & 32 else []
+        arrays: dict[str, Any] = {
+            "tree_offsets": [0, 3],
+            "left": [1, -1, -1],
+            "right": [2, -1, -1],
+            "feature": [0, 0, 0],
+            "threshold": [0 if flags & 32 else 1.1, 0, 0],
+            "flags": [flags, 0, 0],
+            "value": [0, 1, 0],
+            "tree_output": [0],
+            "base": [0],
+            "category_nodes": [0] if sets else [],
+            "category_offsets": [0, len(sets)] if sets else [0],
+            "categories": sets,
+        }
+        try:
+            forest = Forest(1, **arrays)
+        except ModelError:
+            continue  # bits that contradict each other
+        question = Question.of_node(forest.trees[0], 0)
+        left = [question.goes_left(float(value)) for value in rows[:, 0]]
+        assert left == (forest.margin(rows)[:, 0] == 1).tolist(), NodeFlag(flags)
+        seen += 1
+    assert seen >= 48
 
 
 @pytest.mark.parametrize("tree", [-1, 1, True, 0.0, "0"])

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from arborshap.forest import Forest, NodeFlag
+from arborshap.forest import NodeFlag, Tree
 
 _ZERO = float(np.float32(1e-35))
 """Absolute values up to this one are zero to LightGBM."""
@@ -35,15 +35,13 @@ class Question:
     categories: tuple[int, ...] | None
 
     @classmethod
-    def of_node(cls, forest: Forest, node: int) -> Self:
-        """Read the test of a split; `node` is numbered over the whole forest."""
-        flags = NodeFlag(int(forest.flags[node]))
-        feature = int(forest.feature[node])
-        if not flags & NodeFlag.CATEGORICAL:
-            return cls(feature, flags, float(forest.threshold[node]), None)
-        at = int(np.searchsorted(forest.category_nodes, node))
-        members = forest.categories[forest.category_offsets[at] : forest.category_offsets[at + 1]]
-        return cls(feature, flags, None, tuple(int(code) for code in members))
+    def of_node(cls, tree: Tree, node: int) -> Self:
+        """Read the question of a split."""
+        flags = NodeFlag(int(tree.flags[node]))
+        feature = int(tree.feature[node])
+        if flags & NodeFlag.CATEGORICAL:
+            return cls(feature, flags, None, tuple(tree.categories[node].tolist()))
+        return cls(feature, flags, float(tree.threshold[node]), None)
 
     def goes_left(self, value: float) -> bool:
         """Whether a row with this value of the feature goes left."""

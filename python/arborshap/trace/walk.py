@@ -69,7 +69,7 @@ def walk(
         # Only x's own leaf has nobody in S_Z, and only z's has nobody in S_X.
         value_x=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_z),
         value_z=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_x),
-        n_nodes=walker.n_nodes,
+        n_nodes=len(walker.tree),
     )
 
 
@@ -84,15 +84,12 @@ class _Walker:
         player_names: list[str],
         feature_names: list[str],
     ) -> None:
-        self.forest = forest
-        self.first = int(forest.tree_offsets[tree])
-        self.n_nodes = int(forest.tree_offsets[tree + 1]) - self.first
-        own = int(forest.tree_output[tree])
-        self.outputs = list(range(forest.n_outputs)) if own == -1 else [own]
+        self.tree = forest.trees[tree]
+        own = self.tree.output
+        self.outputs = list(range(forest.n_outputs)) if own is None else [own]
         self.x, self.z = x, z
         self.players, self.player_names, self.feature_names = players, player_names, feature_names
-        nodes = slice(self.first, self.first + self.n_nodes)
-        self.left, self.right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
+        self.left, self.right = self.tree.left.tolist(), self.tree.right.tolist()
         self.n_below = _subtree_sizes(self.left, self.right)
         self.phi = np.zeros((len(player_names), forest.n_outputs))
 
@@ -112,7 +109,7 @@ class _Walker:
 
     def _split(self, node: int, parent: int | None, depth: int, sets: _Sets) -> tuple[Split, list[tuple[int, _Sets]]]:
         """Type both edges, and say which are followed with which sets: x's way first."""
-        question = Question.of_node(self.forest, self.first + node)
+        question = Question.of_node(self.tree, node)
         player = int(self.players[question.feature])
         x_left = question.goes_left(float(self.x.matrix[0, question.feature]))
         z_left = question.goes_left(float(self.z.matrix[0, question.feature]))
@@ -156,7 +153,7 @@ class _Walker:
         in_both = len(s_x) + len(s_z)
         weight_x = _weight(len(s_x) - 1, in_both) if s_x else 0.0
         weight_z = _weight(len(s_x), in_both) if s_z else 0.0
-        row = np.atleast_1d(self.forest.value[self.first + node])
+        row = np.atleast_1d(self.tree.value[node])
         self.phi[np.ix_(s_x, self.outputs)] += weight_x * row
         self.phi[np.ix_(s_z, self.outputs)] -= weight_z * row
         value = tuple(row.tolist())
