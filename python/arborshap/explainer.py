@@ -29,6 +29,7 @@ from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.models import load
+from arborshap.outputs import OutputName, Rescaled, check_no_labels, output_of
 from arborshap.plan import Plan
 from arborshap.source import Source
 from arborshap.trace import Trace, walk
@@ -59,7 +60,9 @@ class TreeExplainer:
         ``"interventional"`` against `data`; ``"tree_path_dependent"`` without: absent players follow the shares of the
         training rows that the trees remember. ``"auto"`` is the one or the other, as `data` is given or not.
     model_output
-        ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier.
+        ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier. ``"probability"``: a
+        classifier's probabilities; ``"log_loss"``: the loss of each row, whose label `y` is then given with it. For
+        these two the values of every pair (x, z) are rescaled, which costs rows times background rows.
     sample_weight
         The weight of each background row; equal if left out.
     feature_names
@@ -91,6 +94,9 @@ class TreeExplainer:
         If the background or an argument is not usable.
     """
 
+    _rescaled: Rescaled | None = None
+    """What computes probabilities or losses, where the raw prediction is not what is explained."""
+
     def __init__(
         self,
         model: Any,
@@ -98,7 +104,7 @@ class TreeExplainer:
         *,
         groups: Groups | None = None,
         feature_perturbation: Literal["auto", "interventional", "tree_path_dependent"] = "auto",
-        model_output: Literal["raw"] = "raw",
+        model_output: OutputName = "raw",
         sample_weight: Any = None,
         feature_names: Sequence[str] | None = None,
         verify: bool = True,
@@ -106,7 +112,7 @@ class TreeExplainer:
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None:
-        checked_choice("model_output", model_output, ["raw"])
+        checked_choice("model_output", model_output, ["raw", "probability", "log_loss"])
         _check_perturbation(feature_perturbation, data)
         self._n_threads = thread_count(n_jobs)
         self._memory_limit = checked_memory_limit(memory_limit)
@@ -114,6 +120,7 @@ class TreeExplainer:
         # A dump says what its columns are called, but not where they are.
         self._model = load(model, feature_names=column_names(data) if feature_names is None else feature_names)
         forest = self._model.forest
+        output = output_of(self._model, model_output, engine, has_background=data is not None)
 
         own_names = checked_names(feature_names, forest.n_features)
         self._column_names = forest.feature_names or own_names
@@ -138,6 +145,11 @@ class TreeExplainer:
                 verify_margins(self._model, background.matrix, "data", self._n_threads)
             self._n_background = len(background.matrix)
             self._core = self._compile(background.matrix, weights)
+            if output is not None:
+                players, threads = self._n_players, self._n_threads
+                matrix = background.matrix
+                self._rescaled = Rescaled(output, forest.native, self._core, players, matrix, weights, threads)
+                self.output_names = None if output.is_loss else self.output_names
         # Without a background the first rows that come are what the model can be verified on.
         self._to_verify = verify and background is None
         self._core.plan(1, "shapley", str(engine))  # say now, not at the first call, that there is no such engine
@@ -158,15 +170,22 @@ class TreeExplainer:
 
     @property
     def expected_value(self) -> float | NDArray[np.float64]:
-        """The mean raw prediction over the background: a float, or one per output of a model with several.
+        """The mean of what is explained over the background: a float, or one per output of a model with several.
 
-        Without a background, that over the training rows as the trees remember them.
+        Without a background, that over the training rows as the trees remember them. A loss has none before there is
+        a label: see the base values of its explanations.
         """
-        expected = self._core.expected_value
+        expected = self._core.expected_value if self._rescaled is None else self._rescaled.expected_of_any_row()
         return float(expected[0]) if len(expected) == 1 else expected
 
     def __call__(
-        self, X: Any, *, index: IndexName = "shapley", dtype: Any = np.float64, progress: bool | Report = False
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        index: IndexName = "shapley",
+        dtype: Any = np.float64,
+        progress: bool | Report = False,
     ) -> Explanation:
         """Explain rows, and return the values with all that is needed to read and draw them.
 
@@ -174,6 +193,8 @@ class TreeExplainer:
         ----------
         X
             The rows, of any kind that `data` may be.
+        y
+            The label of each row, for ``model_output="log_loss"`` only.
         index
             What to compute: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
         dtype
@@ -189,15 +210,18 @@ class TreeExplainer:
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         rows = self._read(X, "X")
         start = perf_counter()
-        values = self._explain(rows.matrix, index, dtype, progress)
+        values = self._explain(rows.matrix, index, dtype, progress, y)
         seconds = perf_counter() - start
         base = np.empty((len(values), self._n_outputs))
-        base[:] = self._core.expected_value
+        base[:] = self._core.expected_value if self._rescaled is None else self._rescaled.expected(y, len(values))
         return self._explanation(values, base, rows, index, seconds)
 
-    def shap_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
-        """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z)."""
-        return self._explain(self._read(X, "X").matrix, "shapley", dtype, progress)
+    def shap_values(self, X: Any, y: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z).
+
+        `y` has the rows' labels, for ``model_output="log_loss"`` only.
+        """
+        return self._explain(self._read(X, "X").matrix, "shapley", dtype, progress, y)
 
     def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Banzhaf values, shaped as the Shapley values are; every coalition weighs the same."""
@@ -219,7 +243,9 @@ class TreeExplainer:
         """
         return self._explain(self._read(X, "X").matrix, "interaction", dtype, progress)
 
-    def pair_values(self, X: Any, Z: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+    def pair_values(
+        self, X: Any, Z: Any = None, *, y: Any = None, dtype: Any = np.float64, progress: bool | Report = False
+    ) -> Array:
         """Compute the Shapley values of every pair (x, z), never averaged: (rows, reference rows, players[, outputs]).
 
         Parameters
@@ -228,6 +254,8 @@ class TreeExplainer:
             The rows to explain.
         Z
             The reference rows; the background if left out.
+        y
+            The label of each row of X, for ``model_output="log_loss"`` only.
         dtype
             float64, or float32 to halve the memory of a big result.
         progress
@@ -242,6 +270,11 @@ class TreeExplainer:
         if Z is None and not self._n_background:
             raise InputError("this explainer has no background: give Z, the reference rows")
         others = None if Z is None else self._read(Z, "Z").matrix
+        if self._rescaled is not None:
+            against = self._rescaled if others is None else self._rescaled.against(others)
+            every = against.explain_pairs(rows, y, dtype, progress, self._memory_limit)
+            return self._without_single_output(every)
+        check_no_labels(y)
         n_others = self._n_background if others is None else len(others)
         shape = (len(rows), n_others, self._n_players, self._n_outputs)
 
@@ -328,7 +361,7 @@ class TreeExplainer:
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62:
             raise InputError(f"n must be a number of rows, got {n!r}")
-        return Plan(*self._core.plan(int(n), index, self._engine))
+        return Plan(*self._core.plan(int(n), index, self._engine if self._rescaled is None else "traversal"))
 
     def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
         """Walk down one tree for one pair of rows as the paper does, and write down every step.
@@ -375,16 +408,20 @@ class TreeExplainer:
         for what, rows in (("x", ours), ("z", theirs)):
             if len(rows.matrix) == 0:
                 raise InputError(f"{what} has no rows; a contrast needs at least one on either side")
-        against = self._compile(theirs.matrix, None)
-        values = against.explain(ours.matrix, "shapley", engine=self._engine, n_threads=self._n_threads)
+        if self._rescaled is not None:
+            values, base = self._rescaled.contrast(ours.matrix, theirs.matrix)
+        else:
+            against = self._compile(theirs.matrix, None)
+            values = against.explain(ours.matrix, "shapley", engine=self._engine, n_threads=self._n_threads)
+            base = against.expected_value[np.newaxis]
         mean = self._without_single_output(values.mean(axis=0, keepdims=True))
-        explanation = self._explanation(mean, against.expected_value[np.newaxis], ours, "shapley")
+        explanation = self._explanation(mean, base, ours, "shapley")
         explanation.reference = theirs.shown[0].copy() if len(theirs.matrix) == 1 else None
         return explanation[0]
 
     @property
     def _n_outputs(self) -> int:
-        return self._model.forest.n_outputs
+        return self._model.forest.n_outputs if self._rescaled is None else self._rescaled.output.n_outputs
 
     def _read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
         read = read_some_rows if one else read_rows
@@ -409,7 +446,11 @@ class TreeExplainer:
             n_threads=self._n_threads,
         )
 
-    def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report) -> Array:
+    def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report, y: Any = None) -> Array:
+        if self._rescaled is not None:
+            values = self._rescaled.explain(rows, y, index, dtype, progress, self._memory_limit)
+            return self._without_single_output(values)
+        check_no_labels(y)
         players = (self._n_players,) * (2 if index in PAIR_INDICES else 1)
         if self._to_verify and len(rows):
             verify_margins(self._model, rows, "X", self._n_threads)

@@ -72,7 +72,7 @@ class Tree:
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
         """Whether each node is a leaf."""
-        return self.left == -1
+        return np.asarray(self.left == -1)
 
     def __len__(self) -> int:
         return len(self.left)

@@ -137,9 +137,11 @@ def test_trees_can_be_read_one_by_one() -> None:
         np.testing.assert_array_equal(forest.margin([row])[0], expected)
     first, second = forest.trees
     assert (len(first), len(second)) == (3, 5)
-    assert first.cover is not None and second.cover is not None
+    assert first.cover is not None
+    assert second.cover is not None
     np.testing.assert_array_equal(second.cover, [6, 1, 5, 2, 3])
-    assert first.categories == {} and list(second.categories) == [2]
+    assert first.categories == {}
+    assert list(second.categories) == [2]
     with pytest.raises(ValueError, match="read-only"):
         second.value[1] = 0.0
 

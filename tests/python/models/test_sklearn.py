@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from arborshap.exceptions import InputError, UnsupportedModelError
 from arborshap.models import load
-from models.case import columns_of, data
+from models.case import columns_of, data, predicted
 
 pd = pytest.importorskip("pandas")
 
@@ -31,11 +31,16 @@ def test_values_kept_as_counts_mean_the_same_as_fractions() -> None:
     ("model", "target", "link", "outputs"),
     [
         (tree.DecisionTreeRegressor(max_depth=2), "y", "identity", None),
-        (tree.DecisionTreeClassifier(max_depth=2), "classes", "identity", ("0", "1", "2")),
-        (tree.DecisionTreeClassifier(max_depth=2), "class_pair", "identity", ("0: 0", "0: 1", "0: 2", "1: 0", "1: 1")),
+        (tree.DecisionTreeClassifier(max_depth=2), "classes", "probability", ("0", "1", "2")),
+        (
+            tree.DecisionTreeClassifier(max_depth=2),
+            "class_pair",
+            "probability",
+            ("0: 0", "0: 1", "0: 2", "1: 0", "1: 1"),
+        ),
         (ensemble.GradientBoostingRegressor(n_estimators=2), "y", "identity", None),
         (ensemble.GradientBoostingClassifier(n_estimators=2), "binary", "logistic", None),
-        (ensemble.GradientBoostingClassifier(n_estimators=2, loss="exponential"), "binary", "identity", None),
+        (ensemble.GradientBoostingClassifier(n_estimators=2, loss="exponential"), "binary", "logistic", None),
         (ensemble.GradientBoostingClassifier(n_estimators=2), "classes", "softmax", ("0", "1", "2")),
         (ensemble.HistGradientBoostingClassifier(max_iter=2), "binary", "logistic", None),
         (ensemble.HistGradientBoostingClassifier(max_iter=2), "classes", "softmax", ("0", "1", "2")),
@@ -45,9 +50,13 @@ def test_values_kept_as_counts_mean_the_same_as_fractions() -> None:
 def test_links_and_names(model: Any, target: str, link: str, outputs: tuple[str, ...] | None) -> None:
     given = data(gaps=False)
     frame = pd.DataFrame(given.X, columns=[*"abcde"])
-    model = load(model.fit(frame, getattr(given, target)))
-    assert (model.link, model.forest.output_names, model.forest.feature_names) == (link, outputs, tuple("abcde"))
-    assert model.raw_predict(given.rows).shape == (60, model.forest.n_outputs)
+    model.fit(frame, getattr(given, target))
+    loaded = load(model)
+    assert (loaded.link, loaded.forest.output_names, loaded.forest.feature_names) == (link, outputs, tuple("abcde"))
+    raw = loaded.forest.margin(given.rows)
+    predict = getattr(model, "predict_proba", model.predict)
+    theirs = columns_of(predict(frame[:60]))[:, -raw.shape[1] :]
+    np.testing.assert_allclose(predicted(link, raw, loaded.steepness), theirs, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
