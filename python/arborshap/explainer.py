@@ -30,6 +30,7 @@ from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.models import load
 from arborshap.outputs import OutputName, Rescaled, check_no_labels, output_of
+from arborshap.pipelines import split_pipeline
 from arborshap.plan import Plan
 from arborshap.source import Source
 from arborshap.trace import Trace, walk
@@ -117,20 +118,27 @@ class TreeExplainer:
         self._n_threads = thread_count(n_jobs)
         self._memory_limit = checked_memory_limit(memory_limit)
         self._engine = engine
+        model, self._pipeline = split_pipeline(model, data)
+        self._to_verify = verify and self._pipeline is not None  # on the first raw rows that are read
         # A dump says what its columns are called, but not where they are.
         self._model = load(model, feature_names=column_names(data) if feature_names is None else feature_names)
         forest = self._model.forest
         output = output_of(self._model, model_output, engine, has_background=data is not None)
 
-        own_names = checked_names(feature_names, forest.n_features)
-        self._column_names = forest.feature_names or own_names
+        n_columns = forest.n_features if self._pipeline is None else self._pipeline.n_columns
+        own_names = checked_names(feature_names, n_columns)
+        self._column_names = (self._pipeline or forest).feature_names or own_names
         background = None if data is None else self._read(data, "data")
         if background is not None:
             if len(background.matrix) == 0:
                 raise InputError("data has no rows; the background needs at least one")
             self._column_names = self._column_names or background.names
-        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(forest.n_features)))
-        self._players, self._player_names = players_from(groups, self._data_names, forest.n_features)
+        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(n_columns)))
+        if self._pipeline is None:
+            self._players, self._player_names = players_from(groups, self._data_names, n_columns)
+            self._data_players = self._players.tolist()
+        else:
+            self._players, self._data_players, self._player_names = self._pipeline.players(groups, self._data_names)
         self._n_players = len(self._player_names)
         self.output_names = None if forest.output_names is None else list(forest.output_names)
 
@@ -141,7 +149,7 @@ class TreeExplainer:
             self._core = self._compile(None, None)
         else:
             weights = checked_weights(sample_weight, len(background.matrix))
-            if verify:
+            if verify and self._pipeline is None:
                 verify_margins(self._model, background.matrix, "data", self._n_threads)
             self._n_background = len(background.matrix)
             self._core = self._compile(background.matrix, weights)
@@ -424,11 +432,24 @@ class TreeExplainer:
         return self._model.forest.n_outputs if self._rescaled is None else self._rescaled.output.n_outputs
 
     def _read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
+        if self._pipeline is not None:
+            return self._read_raw(rows, what, one)
+        return self._read_features(rows, what, self._column_names, one)
+
+    def _read_raw(self, rows: Any, what: str, one: bool) -> Rows:
+        assert self._pipeline is not None
+        read = self._pipeline.read(rows, what, self._column_names, one, self._read_features)
+        if self._to_verify and len(read.matrix):
+            self._pipeline.verify(read, self._model, what, self._n_threads, self._read_features)
+            self._to_verify = False
+        return read
+
+    def _read_features(self, rows: Any, what: str, names: Sequence[str] | None = None, one: bool = False) -> Rows:
         read = read_some_rows if one else read_rows
         return read(
             rows,
             what,
-            names=self._column_names,
+            names=names,
             n_features=self._model.forest.n_features,
             encode=self._model.encode,
             sparse_zero_is_missing=self._model.library.startswith("xgboost"),
@@ -505,7 +526,7 @@ class TreeExplainer:
             index=index,
             data=data if same_rows else None,
             data_names=self._data_names,
-            data_players=[self._player_names[player] for player in self._players],
+            data_players=[self._player_names[player] for player in self._data_players],
             output_names=self.output_names,
             row_labels=rows.labels if same_rows else None,
             source=Source(self, read, seconds) if same_rows else None,
