@@ -394,7 +394,7 @@ class TreeExplainer:
             self._read(z, "z", one=True),
             players=self._players,
             player_names=self._player_names,
-            feature_names=self._data_names,
+            feature_names=self._data_names if self._pipeline is None else self._pipeline.names_of_features(),
         )
 
     def contrast(self, x: Any, z: Any) -> Explanation:

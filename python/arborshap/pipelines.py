@@ -21,7 +21,7 @@ from arborshap.exceptions import InputError, UnsupportedModelError, Verification
 from arborshap.frames import Rows, as_some_rows
 from arborshap.groups import Groups, joined, players_from
 from arborshap.models._model import Model
-from arborshap.relations import chain, components, fitted_names, fitted_width, transforming_steps
+from arborshap.relations import chain, components, fitted_names, fitted_width, names_out, transforming_steps
 
 _MIXED = 32  # mixed rows on which the relation of raw columns and features is tried
 
@@ -116,6 +116,11 @@ class RawColumns:
         if len(set(player_names)) < len(player_names):
             raise InputError("groups: two players would have the same name; name the columns of one with groups={...}")
         return self._feature_players(raw_players), raw_players, player_names
+
+    def names_of_features(self) -> list[str]:
+        """Name the model's features as the last step that transforms rows names what it gives, or by number."""
+        names = names_out(self._steps[-1][1])
+        return names or [f"feature {j}" for j in range(len(self._relation.sources))]
 
     def read(
         self, data: Any, what: str, names: Sequence[str] | None, one: bool, read_features: Callable[[Any, str], Rows]

@@ -175,8 +175,8 @@ class _Walker:
 
     def _cell(self, rows: Rows, column: int) -> Any:
         """The cell as the caller gave it; where the model makes columns of its own, as the tree reads it."""
-        same_columns = rows.shown.shape[-1] == rows.matrix.shape[-1]
-        return (rows.shown if same_columns else rows.matrix)[0, column]
+        # The raw cells of a pipeline are of other columns than those that trees split on.
+        return (rows.shown if rows.raw is None else rows.matrix)[0, column]
 
 
 def _weight(k: int, d: int) -> float:
