@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from arborshap.exceptions import InputError
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from arborshap.source import Source
 
 Selector: TypeAlias = int | str | slice | Sequence[int] | Sequence[str] | NDArray[Any] | EllipsisType
@@ -137,6 +140,27 @@ class Explanation:
         if players:
             result._take_players(players)
         return result
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000) -> Path:
+        """Write a page that shows the explanation to anyone with a browser: one file, which needs no network.
+
+        Parameters
+        ----------
+        path
+            The file to write, such as ``"page.html"``. It appears whole or not at all.
+        title
+            The page's heading.
+        max_rows
+            The most rows to put into the page, spread evenly over all; the page says how many were left out.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from arborshap.report import write_report
+
+        return write_report(self, path, title=title, max_rows=max_rows)
 
     def to_shap(self) -> Any:
         """Turn into a `shap.Explanation`, for every plot that shap has.
