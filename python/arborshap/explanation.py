@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
+from arborshap.plots import Plots
 
 if TYPE_CHECKING:
     import os
@@ -161,6 +162,11 @@ class Explanation:
         from arborshap.report import write_report
 
         return write_report(self, path, title=title, max_rows=max_rows)
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of these values: bar, beeswarm, waterfall, scatter, heatmap, contrast. They need matplotlib."""
+        return Plots(self)
 
     def to_shap(self) -> Any:
         """Turn into a `shap.Explanation`, for every plot that shap has.
