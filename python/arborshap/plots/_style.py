@@ -37,7 +37,14 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
     plt = pyplot()
     if ax is not None:
         return ax
-    return plt.subplots(figsize=(width, height), layout="constrained")[1]  # type: ignore[no-any-return]
+    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
+    return ax
+
+
+def width_for(labels: list[str], least: float) -> float:
+    """Inches for a figure whose rows have these labels, so that long ones do not take the room of the plot."""
+    return least + 0.075 * max(0, max(map(len, labels)) - 12)
 
 
 def quiet(ax: Axes, *, keep: tuple[str, ...] = ("bottom",)) -> None:
@@ -95,7 +102,7 @@ def colour_scale(ax: Axes, colours: Colormap, label: str, low: str = "low", high
     bar = ax.figure.colorbar(plt.cm.ScalarMappable(cmap=colours), cax=scale, ticks=[0, 1])
     bar.ax.set_yticklabels([low, high], fontsize=9, parse_math=False)
     bar.ax.tick_params(length=0)
-    bar.set_label(short_name(label), fontsize=9, labelpad=-8 if len(low) < 6 and len(high) < 6 else 2, parse_math=False)
+    bar.set_label(short_name(label), fontsize=9, labelpad=2, parse_math=False)
     bar.outline.set_visible(False)
     return scale
 
@@ -138,22 +145,20 @@ def number(value: float) -> str:
 
 def signed(values: NDArray[Any]) -> list[str]:
     """Values with their signs, all with as many decimals as the largest needs for three digits."""
-    return [
-        text if value < 0 or not np.isfinite(value) else f"+{text}"
-        for value, text in zip(values, sizes(values), strict=True)
-    ]
+    return [text if text[0] == _MINUS or not text.strip("0.") else f"+{text}" for text in sizes(values)]
 
 
-def sizes(values: NDArray[Any]) -> list[str]:
-    """Values with as many decimals as the largest needs for three digits."""
-    finite = np.abs(values[np.isfinite(values)])
-    largest = float(finite.max(initial=0.0))
+def sizes(values: NDArray[Any], of: NDArray[Any] | None = None) -> list[str]:
+    """Values with as many decimals as the largest of them, or the largest `of` others, needs for three digits."""
+    scale = values if of is None else of
+    largest = float(np.abs(scale[np.isfinite(scale)]).max(initial=0.0))
     if largest == 0:
-        return ["0" for _ in values]
+        return [number(float(value)) for value in values]
     if not 1e-3 <= largest < 1e7:
-        return [f"{value:.1e}".replace("-", _MINUS) for value in values]
+        return [("0" if value == 0 else f"{value:.1e}").replace("-", _MINUS) for value in values]
     digits = max(0, 2 - floor(log10(largest)))
-    return [f"{value + 0.0:,.{digits}f}".replace("-", _MINUS) for value in values]
+    # What rounds to zero is written without a sign.
+    return [f"{round(float(value), digits) + 0.0:,.{digits}f}".replace("-", _MINUS) for value in values]
 
 
 def checked_max_display(max_display: int) -> int:

@@ -31,7 +31,7 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
         widths = np.append(widths, lengths[others].sum())
         colours.append(_style.NEUTRAL)
 
-    ax = _style.axes(ax, 7.2, 1.1 + 0.36 * len(labels))
+    ax = _style.axes(ax, _style.width_for(labels, 6.6), 1.1 + 0.36 * len(labels))
     _style.quiet(ax)
     ax.barh(range(len(labels)), widths, height=0.68, color=colours)
     texts = _style.signed(widths) if drawn.one_row else _style.sizes(widths)
@@ -47,10 +47,11 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
         )
     _style.row_axis(ax, labels)
     ax.grid(visible=False)
-    reach = max(float(np.abs(widths).max()), np.finfo(float).tiny)
-    if not widths.any():
-        reach = 1.0
-    ax.set_xlim(-1.18 * reach if (widths < 0).any() else 0, 1.18 * reach if (widths >= 0).any() else 0)
+    low, high = min(float(widths.min()), 0.0), max(float(widths.max()), 0.0)
+    if low == high:
+        high = 1.0
+    room = 0.16 * (high - low)  # for the numbers at the ends of the bars
+    ax.set_xlim(low - room if low < 0 else 0, high + room if high > 0 else 0)
     ax.axvline(0, color=_style.text_colour(), alpha=0.5, linewidth=0.8)
     what = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
     ax.set_xlabel(what if drawn.one_row else f"mean size of the {what}", fontsize=10)

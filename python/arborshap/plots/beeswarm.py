@@ -29,7 +29,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
         lines.append(drawn.values[:, others].sum(axis=1))
         labels.append(others_label(len(others)))
 
-    ax = _style.axes(ax, 7.6, 1.2 + 0.42 * len(labels))
+    ax = _style.axes(ax, _style.width_for(labels, 7.2), 1.2 + 0.42 * len(labels))
     _style.quiet(ax)
     low, high = min(float(line.min()) for line in lines), max(float(line.max()) for line in lines)
     if low == high == 0:

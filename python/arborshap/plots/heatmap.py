@@ -13,6 +13,7 @@ from arborshap.plots._drawn import check_output
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
 
     from arborshap.explanation import Explanation
 
@@ -43,7 +44,7 @@ def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> A
     image = ax.imshow(masked, cmap=colours, vmin=-largest if one_row else 0, vmax=largest, aspect="auto")
     ax.set_xticks(range(n), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=10, parse_math=False)
     ax.set_yticks(range(n), names, fontsize=10, parse_math=False)
-    _cells(ax, shown, largest, one_row)
+    _cells(ax, shown, image, one_row)
     what = "effect" if one_row else "mean size of the effect"
     scale = ax.inset_axes((0.72, 0.9, 0.28, 0.025))
     bar = ax.figure.colorbar(
@@ -67,7 +68,7 @@ def pair_effects(values: NDArray[Any], *, signed: bool) -> NDArray[np.float64]:
     return np.asarray(whole.mean(axis=0) if signed else np.abs(whole).mean(axis=0), dtype=np.float64)
 
 
-def _cells(ax: Axes, shown: NDArray[Any], largest: float, signed: bool) -> None:
+def _cells(ax: Axes, shown: NDArray[Any], image: AxesImage, signed: bool) -> None:
     """Write the numbers into the cells while there is room, dark on light and light on dark."""
     n = len(shown)
     if n > 12:
@@ -76,5 +77,6 @@ def _cells(ax: Axes, shown: NDArray[Any], largest: float, signed: bool) -> None:
     numbers = np.array([shown[i, j] for i, j in inside])
     texts = _style.signed(numbers) if signed else _style.sizes(numbers)
     for (i, j), text in zip(inside, texts, strict=True):
-        strong = abs(shown[i, j]) > 0.6 * largest
-        ax.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if strong else "#333333")
+        red, green, blue, _ = image.to_rgba(shown[i, j])
+        light = 0.3 * red + 0.6 * green + 0.1 * blue > 0.6
+        ax.text(j, i, text, ha="center", va="center", fontsize=8, color="#222222" if light else "white")

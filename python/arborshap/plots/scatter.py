@@ -44,7 +44,7 @@ def scatter(
     ax.grid(axis="y", alpha=0.15, linewidth=0.8, color=_style.text_colour())
     ax.set_xlabel(_style.short_name(column, 50), fontsize=10, parse_math=False)
     what = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
-    ax.set_ylabel(f"{what} of {_style.short_name(player)}", fontsize=10, parse_math=False)
+    ax.set_ylabel(f"{what} of {_style.short_name(player, 20)}", fontsize=10, parse_math=False)
     ax.tick_params(labelsize=9)
     return ax
 

@@ -68,7 +68,7 @@ def _draw(
     stops = base + np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]])
     n = len(steps)
 
-    ax = _style.axes(ax, 7.6, 1.5 + 0.38 * n)
+    ax = _style.axes(ax, _style.width_for(labels, 7.2), 1.5 + 0.38 * n)
     _style.quiet(ax)
     span = float(stops.max() - stops.min()) or 1.0
     ax.set_xlim(stops.min() - 0.16 * span, stops.max() + 0.16 * span)
@@ -81,7 +81,7 @@ def _draw(
     _numbers(ax, steps, stops)
     _style.row_axis(ax, labels)
     ax.set_ylim(n + 0.1, -1.1)
-    low_end, high_end = _style.sizes(np.array([base, stops[0]]))
+    low_end, high_end = _style.sizes(np.array([base, stops[0]]), of=steps)
     for x, height, text in ((base, n - 0.2, f"{ends[0]} {low_end}"), (float(stops[0]), -0.8, f"{ends[1]} {high_end}")):
         ax.text(x, height, text, ha="center", va="center", fontsize=10, fontweight="bold")
     ax.set_xlabel("raw prediction", fontsize=10)
