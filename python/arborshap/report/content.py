@@ -77,6 +77,7 @@ class Content:
         labels = explanation.row_labels
         return {
             "index": explanation.index,
+            "base_name": "Expected value" if explanation.reference is None else "Prediction of the reference",
             "players": explanation.feature_names,
             "outputs": self.outputs,
             "n_rows": len(self.values),

@@ -13,10 +13,10 @@ function summary(report) {
   if (report.additivity) cards.push(["Largest gap", report.additivity.gap.toExponential(1), "of base and values to the prediction"]);
   const build = () => {
     const base = report.baseOf(state.row);
-    const expected = ["Expected", short(base), "what the values start from", base];
+    const expected = [report.base_name, figure(base), "what the values start from", base];
     const predicted = report.predictions[state.output];
     const [low, high] = predicted.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
-    const range = ["Predictions", `${short(low)} to ${short(high)}`, "raw, of the rows shown"];
+    const range = ["Predictions", `${figure(low, 3)} to ${figure(high, 3)}`, "raw, of the rows shown"];
     byId("cards").replaceChildren(...[...cards, expected, range].map(([term, text, more, value]) =>
       make("div", {}, make("dt", {}, term), make("dd", { "data-value": value === undefined ? null : String(value) }, text, make("small", {}, more)))));
   };
@@ -32,9 +32,9 @@ function oneRow(report) {
     const { row } = state;
     const steps = report.players.map((name, player) => ({ name, cells: headings.map(() => report.cellsText(row, player)), value: report.valuesOf(player)[row] }));
     const total = steps.reduce((sum, step) => sum + step.value, report.baseOf(row));
-    const end = report.index === "banzhaf" ? { name: "Expected value and Banzhaf values (these need not reach the prediction)", value: total } : { name: "Prediction of this row", value: report.additivity ? report.predictionOf(row) : total };
-    fall.show({ name: "Expected", value: report.baseOf(row) }, end, steps, headings);
-    byId("row-picked").textContent = `${report.nameOf(row)}: ${short(report.baseOf(row))} expected, ${short(report.predictionOf(row))} predicted`;
+    const end = report.index === "banzhaf" ? { name: "With the Banzhaf values, which need not reach the prediction", value: total } : { name: "Prediction of this row", value: report.additivity ? report.predictionOf(row) : total };
+    fall.show({ name: report.base_name, value: report.baseOf(row) }, end, steps, headings);
+    byId("row-picked").textContent = `${report.nameOf(row)}: ${report.base_name.toLowerCase()} ${figure(report.baseOf(row))}, prediction ${figure(report.predictionOf(row))}`;
   };
   state.on(["row", "output"], build);
   build();
@@ -66,7 +66,7 @@ function contrasts(report, trees) {
     const phi = compute(a, b);
     const steps = report.players.map((name, player) => ({ name, cells: headings.map((_, i) => report.cellsText(i ? b : a, player)), value: phi[player] }));
     fall.show({ name: `B: ${report.nameOf(b)}`, value: report.predictionOf(b) }, { name: `A: ${report.nameOf(a)}`, value: report.predictionOf(a) }, steps, headings);
-    byId("contrast-picked").textContent = `A, ${report.nameOf(a)}, is predicted ${short(report.predictionOf(a))}; B, ${report.nameOf(b)}, ${short(report.predictionOf(b))}: ${signed(report.predictionOf(a) - report.predictionOf(b))}`;
+    byId("contrast-picked").textContent = `A, ${report.nameOf(a)}, is predicted ${figure(report.predictionOf(a))}; B, ${report.nameOf(b)}, ${figure(report.predictionOf(b))}: ${signed(report.predictionOf(a) - report.predictionOf(b))}`;
   };
   state.on(["a", "b", "output"], build);
   build();
@@ -81,7 +81,7 @@ function how(report) {
   if (report.additivity) {
     const { gap, largest, rows } = report.additivity;
     byId("additivity-says").append(`Over ${count(rows, "row")}, the largest difference between a prediction and the expected value plus the row's values is `,
-      make("b", { id: "gap", "data-value": String(gap) }, gap.toExponential(1)), `; the largest prediction is ${short(largest)} in size.`);
+      make("b", { id: "gap", "data-value": String(gap) }, gap.toExponential(1)), `; the largest prediction is ${figure(largest)} in size.`);
     byId("additivity").hidden = false;
   }
   const carried = [report.nShown === report.n_rows ? `All ${count(report.n_rows, "row")}.` : `${count(report.nShown, "row")}, spread evenly; ${(report.n_rows - report.nShown).toLocaleString("en")} of ${report.n_rows.toLocaleString("en")} are left out. Mean sizes${report.additivity ? " and the additivity check" : ""} are over all rows.`];
@@ -126,7 +126,7 @@ async function main() {
   overview = new Overview(report);
   if (report.interactions) new Interactions(report);
   oneRow(report);
-  if (report.trees) {
+  if (report.trees && report.nShown > 1) {
     const trees = new Trees(report);
     contrasts(report, trees);
     new TraceViewer(report, trees);

@@ -48,7 +48,7 @@ class Overview {
       this.watch.observe(canvas);
       return make("tr", { "data-player": player },
         make("th", { scope: "row" }, report.players[player]),
-        make("td", { "data-value": String(sizes[player]) }, make("div", { class: "size" }, make("b", { style: { width: `${(100 * sizes[player]) / largest}%` } }), make("span", {}, short(sizes[player])))),
+        make("td", { "data-value": String(sizes[player]) }, make("div", { class: "size" }, make("b", { style: { width: `${(100 * sizes[player]) / largest}%` } }), make("span", {}, figure(sizes[player])))),
         make("td", {}, canvas));
     }));
     byId("swarm-axis").replaceChildren(...ticks(this.scale).map((at) => make("span", { style: { left: `${100 * this.scale.at(at)}%` } }, short(at))));
@@ -73,7 +73,7 @@ class Overview {
     const values = this.report.valuesOf(player);
     const [low, high] = values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
     const raised = values.reduce((n, value) => n + (value > 0 ? 1 : 0), 0);
-    return `Values of ${this.report.players[player]} from ${short(low)} to ${short(high)}; above zero in ${raised} of ${values.length} rows`;
+    return `Values of ${this.report.players[player]} from ${figure(low)} to ${figure(high)}; above zero in ${raised} of ${values.length} rows`;
   }
 
   repaint() {

@@ -22,25 +22,31 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** A number with four significant digits; `data-value` carries the whole of it where it matters. */
+/** A number of the data, as short as four significant digits make it. */
 function short(value) {
+  if (!Number.isFinite(value)) return figure(value);
+  return Number.isInteger(value) && Math.abs(value) < 1e7 ? figure(value, 8) : figure(value).replace(/(\.\d*?)0+($|e)/, "$1$2").replace(/\.($|e)/, "$1");
+}
+
+/** A computed number with that many significant digits; `data-value` carries the whole of it where it matters. */
+function figure(value, digits = 4) {
   if (Number.isNaN(value)) return "missing";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return value.toExponential(2).replace("-", "−").replace("e+", "e");
-  const digits = size >= 1000 ? 0 : Math.max(0, 3 - Math.floor(Math.log10(size || 1)));
-  const rounded = size >= 1e4 ? Math.round(value).toLocaleString("en") : String(Number(value.toFixed(Math.min(7, digits))));
-  return rounded.replace("-", "−");
+  if (size === 0) return "0";
+  if (size >= 1e7 || size < 1e-4) return value.toExponential(digits - 2).replace("-", "−").replace("e-", "e−").replace("e+", "e");
+  const text = Number.isInteger(value) || size >= 10 ** (digits - 1) ? Math.round(value).toLocaleString("en") : value.toPrecision(digits);
+  return text.replace("-", "−");
 }
 
-const signed = (value) => (value > 0 ? "+" : "") + short(value);
+const signed = (value) => (value > 0 ? "+" : "") + figure(value);
 
 const clipped = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 const count = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 
 /** A table cell with a number that can be read back exactly. */
-function numberCell(value, text = short(value), kind = "") {
+function numberCell(value, text = figure(value), kind = "") {
   return make("td", { class: `num ${kind}`, "data-value": String(value) }, text);
 }
 

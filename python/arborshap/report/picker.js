@@ -9,13 +9,15 @@ class RowPicker {
     this.search = make("input", { type: "search", id: `${key}-search`, autocomplete: "off", placeholder: "Find by name or number", oninput: () => this.filter() });
     this.sort = make("select", { id: `${key}-sort`, onchange: () => this.filter() },
       [["given", "as given"], ["high", "highest prediction first"], ["low", "lowest prediction first"]].map(([value, text]) => make("option", { value }, text)));
-    this.sheet = make("div");
+    this.sheet = make("div", { role: "presentation" });
     this.list = make("div", { class: "list", role: "listbox", tabindex: 0, id: `${key}-list`, "aria-label": label, onscroll: () => this.render(), onclick: (event) => this.clicked(event) }, this.sheet);
     this.count = make("p", { class: "found", role: "status" });
     container.classList.add("picker");
     container.append(
-      make("label", { for: this.search.id }, label), this.search,
-      make("label", { for: this.sort.id }, "Order"), this.sort, this.list,
+      make("div", { class: "narrow-down" },
+        make("div", {}, make("label", { for: this.search.id }, label), this.search),
+        make("div", {}, make("label", { for: this.sort.id }, "Order"), this.sort)),
+      this.list,
       make("div", { class: "ends" },
         make("button", { type: "button", onclick: () => this.move(-1), "aria-label": `${label}: previous` }, "Previous"),
         make("button", { type: "button", onclick: () => this.move(1), "aria-label": `${label}: next` }, "Next")),
@@ -30,9 +32,11 @@ class RowPicker {
     const wanted = this.search.value.trim().toLowerCase();
     const { report } = this;
     this.found = this.rows.filter((row) => report.nameOf(row).toLowerCase().includes(wanted) || String(report.row_numbers[row]) === wanted);
+    // Who types a number wants that row first, and not the first one with the number in its name.
+    this.found.sort((p, q) => (String(report.row_numbers[q]) === wanted) - (String(report.row_numbers[p]) === wanted));
     if (this.sort.value !== "given") {
       const way = this.sort.value === "high" ? -1 : 1;
-      this.found = this.found.slice().sort((p, q) => way * (report.predictionOf(p) - report.predictionOf(q)) || p - q);
+      this.found.sort((p, q) => way * (report.predictionOf(p) - report.predictionOf(q)) || p - q);
     }
     this.sheet.style.height = `${this.found.length * OPTION_HEIGHT}px`;
     this.count.textContent = wanted ? `${count(this.found.length, "row")} found` : count(this.found.length, "row");
@@ -44,8 +48,9 @@ class RowPicker {
     if (at >= 0) {
       const top = at * OPTION_HEIGHT;
       const { scrollTop, clientHeight } = this.list;
-      if (top < scrollTop) this.list.scrollTop = top;
-      else if (top + OPTION_HEIGHT > scrollTop + clientHeight) this.list.scrollTop = top + OPTION_HEIGHT - clientHeight;
+      const beyond = Math.max(scrollTop - top, top + OPTION_HEIGHT - scrollTop - clientHeight);
+      if (beyond > 2 * OPTION_HEIGHT) this.list.scrollTop = top - clientHeight / 2; // far away: into the middle
+      else if (beyond > 0) this.list.scrollTop += top < scrollTop ? -beyond : beyond;
     }
     this.render();
   }
@@ -61,7 +66,7 @@ class RowPicker {
       const id = `${this.key}-option-${row}`;
       if (selected) active = id;
       options.push(make("div", { class: "option", role: "option", id, "data-row": row, "aria-selected": String(selected), "aria-setsize": this.found.length, "aria-posinset": at + 1, style: { top: `${at * OPTION_HEIGHT}px` } },
-        make("span", {}, this.report.nameOf(row)), make("span", {}, short(this.report.predictionOf(row)))));
+        make("span", {}, this.report.nameOf(row)), make("span", {}, figure(this.report.predictionOf(row)))));
     }
     this.sheet.replaceChildren(...options);
     if (active) this.list.setAttribute("aria-activedescendant", active);

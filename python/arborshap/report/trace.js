@@ -90,7 +90,7 @@ class TraceViewer {
     if (follow) this.view.scrollTo({ left: place.x - this.view.clientWidth / 2, top: place.y - this.view.clientHeight / 2 });
     for (const name of ["first", "back"]) byId(`trace-${name}`).disabled = this.current === 0;
     for (const name of ["next", "last"]) byId(`trace-${name}`).disabled = this.current === steps.length - 1;
-    byId("trace-says").textContent = `Step ${this.current + 1} of ${steps.length}. ${this.inWords(steps[this.current])}`;
+    byId("trace-says").replaceChildren(...this.inWords(steps[this.current]).map((line, i) => make("p", {}, i ? null : make("b", {}, `Step ${this.current + 1} of ${steps.length}. `), line)));
     this.fillPhi();
   }
 
@@ -98,22 +98,24 @@ class TraceViewer {
     return `{${set.map((player) => this.report.players[player]).join(", ")}}`;
   }
 
+  /** A step as some lines, each a list of text and elements. */
   inWords(step) {
-    const sets = `S_X = ${this.names(step.sX)}, S_Z = ${this.names(step.sZ)}.`;
+    const sets = [setName("X"), ` = ${this.names(step.sX)}, `, setName("Z"), ` = ${this.names(step.sZ)}`];
     const local = this.steps.local(step.node);
     if (step.kind === "leaf") {
       const gains = step.gains.map(([player, gain]) => `${this.report.players[player]} ${signed(gain)}`).join(", ");
-      return `Leaf ${local} has the value ${short(step.value)}.\n${sets}\n${gains ? `It gives ${gains}.` : "Nobody brought the walk here: it gives nothing."}`;
+      return [[`Leaf ${local} has the value ${figure(step.value)}.`], sets, [gains ? `It gives ${gains}.` : "Nobody brought the walk here: it gives nothing."]];
     }
     const { name, test } = this.trees.question(step.node);
     const player = this.report.players[step.player];
     const way = (child) => (child === step.left ? "left" : "right");
+    const inX = step.sX.includes(step.player);
     const scenario = {
-      1: `Scenario 1: both go ${way(step.xChild)}.`,
-      2: `Scenario 2: they part, but ${player} is in ${step.sX.includes(step.player) ? "S_X" : "S_Z"} already: only ${step.sX.includes(step.player) ? "x" : "z"}'s way, ${way(step.followed[0])}.`,
-      3: `Scenario 3: they part at ${player}, which is new: first x's way, ${way(step.xChild)}, then z's, ${way(step.zChild)}.`,
+      1: [`Scenario 1: both go ${way(step.xChild)}.`],
+      2: [`Scenario 2: they part, but ${player} is in `, setName(inX ? "X" : "Z"), ` already: only ${inX ? "x" : "z"}'s way, ${way(step.followed[0])}.`],
+      3: [`Scenario 3: they part at ${player}, which is new: first x's way, ${way(step.xChild)}, then z's, ${way(step.zChild)}.`],
     }[step.scenario];
-    return `Node ${local} asks: ${name} ${test}? x has ${step.xText}, z has ${step.zText}.\n${sets}\n${scenario}`;
+    return [[`Node ${local} asks: ${name} ${test}? x has ${step.xText}, z has ${step.zText}.`], sets, scenario];
   }
 
   /** How the leaves so far add up. */
@@ -136,7 +138,7 @@ class TraceViewer {
     const edge = ({ type, followed }) => `${type}${followed ? "" : ", not followed"}`;
     const row = (step, number) => {
       const { name, test } = step.kind === "split" ? this.trees.question(step.node) : {};
-      const what = step.kind === "leaf" ? `leaf, value ${short(step.value)}` : `${name} ${test}?`;
+      const what = step.kind === "leaf" ? `leaf, value ${figure(step.value)}` : `${name} ${test}?`;
       const gains = (step.gains ?? []).map(([player, gain]) => `${this.report.players[player]} ${signed(gain)}`).join(", ");
       return make("tr", { "data-node": local(step.node), "data-kind": step.kind, "data-scenario": step.scenario ?? null, "data-value": step.value ?? null },
         make("td", {}, String(number + 1)), make("td", {}, String(local(step.node))), make("th", { scope: "row" }, what),
@@ -144,7 +146,7 @@ class TraceViewer {
         make("td", {}, this.names(step.sX)), make("td", {}, this.names(step.sZ)), make("td", {}, gains));
     };
     byId("trace-table").replaceChildren(
-      make("thead", {}, make("tr", {}, ["Step", "Node", "What", "Scenario", "Left edge", "Right edge", "S_X", "S_Z", "Gives"].map((text) => make("th", { scope: "col" }, text)))),
+      make("thead", {}, make("tr", {}, ["Step", "Node", "What", "Scenario", "Left edge", "Right edge", setName("X"), setName("Z"), "Gives"].map((text) => make("th", { scope: "col" }, text)))),
       make("tbody", {}, steps.map(row)));
   }
 
@@ -155,6 +157,9 @@ class TraceViewer {
     this.show(keys[event.key]());
   }
 }
+
+/** The name of one of the two sets, as the paper writes it. */
+const setName = (row) => make("span", {}, "S", make("sub", {}, row));
 
 /** The type of an edge: who flows through it. */
 function edgeType(child, { xChild, zChild }) {

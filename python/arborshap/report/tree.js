@@ -2,15 +2,14 @@
 
 const SLOT = 82;
 const LEVEL = 96;
-const SPLIT_BOX = { width: 140, height: 42 };
+const SPLIT_BOX = { width: 150, height: 42 };
 const LEAF_BOX = { width: 72, height: 34 };
 
 /** Draw the steps of a walk; returns the picture, and a function that shows it as it is after some steps. */
 function treePicture(trees, walk) {
   const places = layOut(walk);
-  const deepest = Math.max(...walk.steps.map((step) => step.depth)) + (walk.steps.some((step) => step.kind === "split") ? 1 : 0);
   const width = Math.max(320, places.slots * SLOT + 80);
-  const height = deepest * LEVEL + 96;
+  const height = Math.max(...places.depth.values()) * LEVEL + 80;
   const where = (node) => ({ x: (width - places.slots * SLOT) / 2 + (places.slot.get(node) + 0.5) * SLOT, y: 34 + places.depth.get(node) * LEVEL });
   const edges = draw("g");
   const nodes = draw("g");
@@ -83,10 +82,10 @@ function box(kind, size, at, title, lines) {
 
 function splitBox(trees, step, at) {
   const { name, test } = trees.question(step.node);
-  const room = Math.max(6, 21 - test.length);
+  const room = Math.max(6, 20 - test.length);
   return box("node", SPLIT_BOX, at, `${name} ${test}?`, [`${clipped(name, room)} ${clipped(test, 14)}`, `x ${clipped(step.xText, 8)} · z ${clipped(step.zText, 8)}`]);
 }
 
 function leafBox(step, at) {
-  return box("node leaf", LEAF_BOX, at, `leaf with value ${step.value}`, [short(step.value)]);
+  return box("node leaf", LEAF_BOX, at, `leaf with value ${step.value}`, [figure(step.value)]);
 }

@@ -10,7 +10,7 @@ class Trees {
     this.rows = report.tree_rows ?? report.data;
     this.players = report.tree_players;
     this.width = this.leaf_values.shape[1];
-    this.number(); 
+    this.number();
   }
 
   /** Number the leaves, and the sets of categories, over all trees. */
