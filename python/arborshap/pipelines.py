@@ -73,8 +73,9 @@ class RawColumns:
             shape: tuple[int, ...] = getattr(data, "shape", ())
             if len(shape) != 2:
                 raise UnsupportedModelError(
-                    f"the pipeline's first step, {type(first).__name__}, does not know its columns; give a background "
-                    "of rows and columns, and put a step that reads text into a ColumnTransformer"
+                    f"the pipeline's first step, {type(first).__name__}, is not fitted or does not know its columns; "
+                    "fit it, give a background of rows and columns, or put a step that reads text into a "
+                    "ColumnTransformer"
                 )
             width = int(shape[1])
         self._pipeline = pipeline

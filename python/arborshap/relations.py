@@ -217,7 +217,7 @@ def _imputed(imputer: Any, n_inputs: int) -> Sources:
     """A column nothing is known of is left out; then come the columns that say where something was missing."""
     statistics = imputer.statistics_
     kept = np.arange(n_inputs)
-    if imputer.strategy != "constant" and not getattr(imputer, "keep_empty_features", False):
+    if not getattr(imputer, "keep_empty_features", False):
         kept = np.array([j for j in kept if not _is_nan(statistics[j])], np.intp)
     marked = imputer.indicator_.features_ if imputer.add_indicator else ()
     return _each([*kept, *marked])
