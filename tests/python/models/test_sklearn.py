@@ -112,6 +112,8 @@ def category_frame() -> Any:
 
 
 class TestCategoriesOfHistGradientBoosting:
+    FROM_DTYPE = ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype")
+
     def test_text_categories_come_in_a_frame(self) -> None:
         frame = category_frame()
         fitted = ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
@@ -131,7 +133,7 @@ class TestCategoriesOfHistGradientBoosting:
 
     def test_other_frames_give_the_same_codes(self) -> None:
         frame = category_frame()
-        model = load(ensemble.HistGradientBoostingRegressor(max_iter=2).fit(frame, data().y))
+        model = load(self.FROM_DTYPE.fit(frame, data().y))
         assert model.encode is not None
         for other in (
             pytest.importorskip("polars").from_pandas(frame),
@@ -140,7 +142,7 @@ class TestCategoriesOfHistGradientBoosting:
             np.testing.assert_array_equal(model.encode(other), model.encode(frame))
 
     def test_text_categories_cannot_come_in_a_matrix(self) -> None:
-        model = load(ensemble.HistGradientBoostingRegressor(max_iter=2).fit(category_frame(), data().y))
+        model = load(self.FROM_DTYPE.fit(category_frame(), data().y))
         assert model.encode is not None
         with pytest.raises(InputError, match="categories that are not numbers; give a frame"):
             model.encode(data().rows)
