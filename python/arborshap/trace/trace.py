@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.trace.steps import Edge, Leaf, Split
 from arborshap.trace.text import as_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -22,8 +25,8 @@ class Trace:
         The tree's number, and how many there are.
     players
         The names of all players, in the order of `phi`.
-    outputs
-        The names of the outputs that the tree adds to.
+    outputs, output_numbers
+        The names of the outputs that the tree adds to, and their numbers.
     steps
         The splits and leaves in the order in which the walk came to them: x's way before z's.
     phi
@@ -39,6 +42,7 @@ class Trace:
     n_trees: int
     players: tuple[str, ...]
     outputs: tuple[str, ...]
+    output_numbers: tuple[int, ...]
     steps: tuple[Split | Leaf, ...]
     phi: NDArray[np.float64]
     value_x: tuple[float, ...]
@@ -58,6 +62,34 @@ class Trace:
     def __repr__(self) -> str:
         return as_text(self)
 
+    def plot(
+        self, *, output: str | None = None, max_leaves: int = 40, max_players: int = 10, ax: Axes | None = None
+    ) -> Axes:
+        """Draw the tree with its edges coloured by type, and a table in which its leaves add up to phi.
+
+        What the walk never enters is a closed end with the number of nodes behind it. In the table, a player's cell is
+        green where it is in S_X and red where it is in S_Z.
+
+        Parameters
+        ----------
+        output
+            The output to draw, for a tree that adds to several.
+        max_leaves
+            Leaves to draw at most, those that share out most; the others are one line of the table.
+        max_players
+            Players to draw at most, those with the largest phi.
+        ax
+            Where to draw; by default a new figure that is as large as the tree needs.
+
+        Returns
+        -------
+        Axes
+            The picture.
+        """
+        from arborshap.trace.drawing import draw
+
+        return draw(self, output, max_leaves, max_players, ax)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists, dicts, numbers and text, fit for strict JSON.
 
@@ -69,6 +101,7 @@ class Trace:
             "n_nodes": self.n_nodes,
             "players": list(self.players),
             "outputs": list(self.outputs),
+            "output_numbers": list(self.output_numbers),
             "steps": [_step_to_dict(step) for step in self.steps],
             "phi": self.phi.tolist(),
             "value_x": list(self.value_x),

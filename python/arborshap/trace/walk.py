@@ -64,6 +64,7 @@ def walk(
         n_trees=forest.n_trees,
         players=tuple(player_names),
         outputs=_output_names(forest, walker.outputs),
+        output_numbers=tuple(walker.outputs),
         steps=tuple(steps),
         phi=walker.phi[:, 0] if forest.n_outputs == 1 else walker.phi,
         # Only x's own leaf has nobody in S_Z, and only z's has nobody in S_X.
