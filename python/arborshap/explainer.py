@@ -530,6 +530,7 @@ class TreeExplainer:
             output_names=self.output_names,
             row_labels=rows.labels if same_rows else None,
             source=Source(self, read, seconds) if same_rows else None,
+            origin=rows.origin if same_rows else None,
         )
 
 
