@@ -64,8 +64,14 @@ def pair_effects(values: NDArray[Any], *, signed: bool) -> NDArray[np.float64]:
 
     An effect with its sign is only of one row, for over rows those of either sign would cancel.
     """
-    whole = np.tril(values) + np.tril(np.swapaxes(values, 1, 2), -1)
-    return np.asarray(whole.mean(axis=0) if signed else np.abs(whole).mean(axis=0), dtype=np.float64)
+    n_rows, n_players = values.shape[:2]
+    total = np.zeros((n_players, n_players))
+    step = max(1, 2**22 // max(1, n_players**2))  # rows at a time, so that a large result is not copied whole
+    for first in range(0, n_rows, step):
+        part = values[first : first + step]
+        whole = np.tril(part) + np.tril(np.swapaxes(part, 1, 2), -1)
+        total += (whole if signed else np.abs(whole)).sum(axis=0, dtype=np.float64)
+    return np.asarray(total / n_rows)
 
 
 def _cells(ax: Axes, shown: NDArray[Any], image: AxesImage, signed: bool) -> None:
