@@ -19,7 +19,7 @@ from typing import Any
 from arborshap.exceptions import InputError
 from arborshap.explanation import Explanation
 from arborshap.report.content import Content
-from arborshap.report.origin import facts_without_origin, origin_payload
+from arborshap.report.origin import origin_payload, payload_without_origin
 from arborshap.report.packing import in_script
 
 _SCRIPTS = ("page", "data", "picker", "overview", "interactions", "waterfall", "walk", "tree", "trace", "main")
@@ -49,7 +49,7 @@ def build_report(explanation: Explanation, title: str, max_rows: int) -> str:
     content = Content.of(explanation, max_rows)
     payload: dict[str, Any] = {"title": title, **content.payload()}
     if explanation.source is None:
-        payload |= {"computed": facts_without_origin(explanation)}
+        payload |= payload_without_origin(explanation)
     else:
         payload |= origin_payload(content, explanation.source)
     script = '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();"

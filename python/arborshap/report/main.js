@@ -16,7 +16,7 @@ function summary(report) {
     const expected = [report.base_name, figure(base), "what the values start from", base];
     const predicted = report.predictions[state.output];
     const [low, high] = predicted.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
-    const range = ["Predictions", `${figure(low, 3)} to ${figure(high, 3)}`, "raw, of the rows shown"];
+    const range = ["Predictions", `${figure(low, 3)} to ${figure(high, 3)}`, "of the rows shown"];
     byId("cards").replaceChildren(...[...cards, expected, range].map(([term, text, more, value]) =>
       make("div", {}, make("dt", {}, term), make("dd", { "data-value": value === undefined ? null : String(value) }, text, make("small", {}, more)))));
   };
@@ -87,7 +87,7 @@ function how(report) {
   const carried = [report.nShown === report.n_rows ? `All ${count(report.n_rows, "row")}.` : `${count(report.nShown, "row")}, spread evenly; ${(report.n_rows - report.nShown).toLocaleString("en")} of ${report.n_rows.toLocaleString("en")} are left out. Mean sizes${report.additivity ? " and the additivity check" : ""} are over all rows.`];
   carried.push(report.values instanceof Float32Array ? "Values with float32 precision, about seven digits." : "Values with full precision.");
   if (report.trees) carried.push(report.trees.complete ? "All trees: contrasts and traces are walked in this page." : `The first ${count(report.trees.numbers.length, "tree")} of ${report.trees.n_trees.toLocaleString("en")}.`);
-  else carried.push("No trees, as the explainer is not known or not all its players are here: no contrasts and no trace.");
+  else carried.push(`No trees, so no contrasts and no trace: ${report.no_walk}.`);
   carried.push("Nothing is loaded from elsewhere, and nothing leaves this page.");
   byId("carried").replaceChildren(...carried.map((text) => make("li", {}, text)));
 }

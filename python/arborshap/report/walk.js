@@ -130,7 +130,7 @@ class Trees {
   }
 
   nameOf(column) {
-    return this.report.columns.length === this.players.length ? this.report.columns[column].name : `input ${column}`;
+    return this.report.tree_columns?.[column] ?? this.report.columns[column].name;
   }
 
   categoryName(column, code) {
@@ -142,7 +142,7 @@ class Trees {
   namesOfCodes(column) {
     const { report } = this;
     const names = new Map();
-    if (report.columns.length !== this.players.length || !report.columns[column].levels) return names;
+    if (report.tree_columns || !report.columns[column].levels) return names;
     for (let row = 0; row < report.nShown; row++) names.set(this.rows[column * report.nShown + row], report.cellText(row, column));
     return names;
   }
@@ -150,7 +150,7 @@ class Trees {
   /** A row's cell in a column of the trees, as it was given where the page has that. */
   cellText(row, column) {
     const { report } = this;
-    if (report.data && report.columns.length === this.players.length) return report.cellText(row, column);
+    if (report.data && !report.tree_columns) return report.cellText(row, column);
     return short(this.rows[column * report.nShown + row]);
   }
 }
