@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -46,13 +46,15 @@ def explain(wanted: argparse.Namespace) -> None:
     with ExitStack() as files:
         out = files.enter_context(appearing_whole(wanted.out))
         if wanted.report is not None:
-            page = files.enter_context(appearing_whole(wanted.report))
-            _report(explainer, rows, columns, wanted.index, Path(page.name))
-        n_rows = _write_all(explainer, rows, columns, out, wanted)
+            _report(explainer, rows, columns, wanted.index, files.enter_context(appearing_whole(wanted.report)))
+        with out.open("wb") as file:
+            n_rows = _write_all(explainer, rows, columns, file, wanted)
     _summarise(explainer, n_rows, time.perf_counter() - start, wanted)
 
 
-def _write_all(explainer: TreeExplainer, rows: Table, columns: Columns, out: Any, wanted: argparse.Namespace) -> int:
+def _write_all(
+    explainer: TreeExplainer, rows: Table, columns: Columns, out: IO[bytes], wanted: argparse.Namespace
+) -> int:
     """Explain and write chunk after chunk; returns how many rows there were."""
     dtype = np.dtype(np.float32 if wanted.float32 else np.float64)
     shape = _shape_of_a_row(explainer, wanted)
@@ -113,8 +115,7 @@ def _report(explainer: TreeExplainer, rows: Table, columns: Columns, index: Any,
         raise InputError(f"rows {str(rows.path)!r} has no rows")
     if first.n_rows == REPORTED and rows.n_rows != REPORTED:
         print(f"arborshap: the report shows the first {REPORTED} rows", file=sys.stderr)
-    explanation: Any = explainer(first.rows, index=index)
-    explanation.report(page)
+    explainer(first.rows, index=index).report(page)
 
 
 def _check_paths(wanted: argparse.Namespace) -> None:

@@ -57,15 +57,15 @@ def _cells(column: Any) -> list[Any]:
 
 
 @contextmanager
-def appearing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file beside `path` that takes its place when all went well, and goes away if not."""
+def appearing_whole(path: Path) -> Iterator[Path]:
+    """Make a file beside `path` that takes its place when all went well, and goes away if not."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:
         raise InputError(f"{str(path)!r} cannot be written: {error.strerror}") from error
+    os.close(handle)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
+        yield Path(name)
         os.chmod(name, 0o666 & ~_umask())  # as any new file, not as a temporary one
         os.replace(name, path)
     except BaseException:

@@ -173,3 +173,22 @@ def test_categories_of_parquet_stay_categories(tmp_path: Path) -> None:
     arguments = ["explain", model_file, "--background", rows, "--rows", rows, "--out", out, "--chunk-rows", "30"]
     assert main(arguments) == 0
     np.testing.assert_array_equal(np.load(out), TreeExplainer(model_file, X).shap_values(X))
+
+
+def test_a_page_to_look_at(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert files.explain("rows.csv", "out.csv", "--report", files.path("page.html"), "--json") == 0
+    printed = files.capsys.readouterr()
+    assert json.loads(printed.out)["report"] == str(files.path("page.html"))
+    assert printed.err == ""
+    page = files.path("page.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert all(name in page for name in NAMES)
+    monkeypatch.setattr("arborshap.cli.explain.REPORTED", 20)
+    assert files.explain("rows.parquet", "out.csv", "--report", files.path("page.html")) == 0
+    assert files.capsys.readouterr().err == "arborshap: the report shows the first 20 rows\n"
+    assert len(read(files.path("out.csv"))) == 60
+
+
+def test_a_page_is_not_left_behind_by_a_late_error(files: Files) -> None:
+    files.write("late.csv", ",".join(NAMES) + "\n" + "1,2,3,4\n" * 9 + "1,2,3,four\n")
+    assert "row 9" in files.refused("late.csv", "out.csv", "--chunk-rows", 5, "--report", files.path("page.html"))
