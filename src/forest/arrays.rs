@@ -45,6 +45,20 @@ impl ForestArrays {
         }
     }
 
+    /// Gives every leaf a value for each output: zeros beside the one it has.
+    #[cfg(feature = "python")]
+    pub(crate) fn widen_leaves(&mut self) {
+        let (outputs, mut narrow) = (self.base.len(), std::mem::take(&mut self.value).into_iter());
+        for (t, output) in self.tree_output.iter_mut().enumerate() {
+            for _ in self.tree_offsets[t]..self.tree_offsets[t + 1] {
+                let has = |k: usize| *output == -1 || *output == k as i32;
+                let number = |k: usize| if has(k) { narrow.next().expect("a number for it") } else { 0.0 };
+                self.value.extend((0..outputs).map(number));
+            }
+            *output = -1;
+        }
+    }
+
     fn add_tree(&mut self, tree: &Tree) {
         let width = tree.leaf_width(self.base.len());
         self.tree_output.push(match tree.output {
