@@ -177,6 +177,11 @@ class TreeExplainer:
         self._player_names = checked_names(names, self._n_players) or self._player_names
 
     @property
+    def data_names(self) -> list[str]:
+        """The names of the columns that a row has, in order; without groups, the players' too."""
+        return list(self._data_names)
+
+    @property
     def expected_value(self) -> float | NDArray[np.float64]:
         """The mean of what is explained over the background: a float, or one per output of a model with several.
 
