@@ -8,57 +8,71 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._numbers import refused, with_missing
+from arborshap._numbers import floats, refused, with_missing
 
 
-def _pandas_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
-    for name, (_, column) in zip(names, frame.items(), strict=True):
-        dtype = column.dtype
-        if isinstance(dtype, np.dtype):
-            yield column.to_numpy()
-        elif type(dtype).__name__ == "SparseDtype":
-            yield np.asarray(column.array)
-        elif dtype.kind in "iu":
-            filled = column.fillna(0).to_numpy(dtype=np.int64 if dtype.kind == "i" else np.uint64)
-            yield with_missing(filled, column.isna().to_numpy(), what, name)
-        elif dtype.kind in "fb":
-            yield column.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            raise refused(what, name, dtype)
+def columns_of(frame: Any, kind: str, names: list[str], what: str) -> Iterable[NDArray[Any]]:
+    """Read the columns of a frame of this library, one after the other."""
+    columns: Iterable[Any]
+    match kind:
+        case "pandas":
+            columns = (column for _, column in frame.items())
+        case "polars":
+            columns = frame.get_columns()
+        case _:
+            columns = frame.columns
+    read = _READ[kind]
+    for name, column in zip(names, columns, strict=True):
+        yield read(column, name, what)
 
 
-def _polars_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
+def numbers(name: str, column: Any) -> NDArray[np.float64]:
+    """Read one column of a pandas, polars or pyarrow frame as float64."""
+    kind = "pandas" if hasattr(column, "iloc") else "pyarrow" if hasattr(column, "type") else "polars"
+    return np.asarray(floats(_READ[kind](column, name, ""), "", name), np.float64)
+
+
+def _pandas_column(column: Any, name: str, what: str) -> NDArray[Any]:
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype):
+        return np.asarray(column.to_numpy())
+    if type(dtype).__name__ == "SparseDtype":
+        return np.asarray(column.array)
+    if dtype.kind in "iu":
+        filled = column.fillna(0).to_numpy(dtype=np.int64 if dtype.kind == "i" else np.uint64)
+        return with_missing(filled, column.isna().to_numpy(), what, name)
+    if dtype.kind in "fb":
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    raise refused(what, name, dtype)
+
+
+def _polars_column(column: Any, name: str, what: str) -> NDArray[Any]:
     import polars
 
-    for name, column in zip(names, frame.get_columns(), strict=True):
-        if column.dtype.is_integer():
-            yield with_missing(column.fill_null(0).to_numpy(), column.is_null().to_numpy(), what, name)
-        elif column.dtype.is_float():
-            yield column.to_numpy()
-        elif column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.Null):
-            yield column.cast(polars.Float64).to_numpy()
-        else:
-            raise refused(what, name, column.dtype)
+    if column.dtype.is_integer():
+        return with_missing(column.fill_null(0).to_numpy(), column.is_null().to_numpy(), what, name)
+    if column.dtype.is_float():
+        return np.asarray(column.to_numpy())
+    if column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.Null):
+        return np.asarray(column.cast(polars.Float64).to_numpy())
+    raise refused(what, name, column.dtype)
 
 
-def _arrow_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
+def _arrow_column(column: Any, name: str, what: str) -> NDArray[Any]:
     import pyarrow as pa
 
-    for j, name in enumerate(names):
-        column = frame.column(j)
-        if pa.types.is_integer(column.type):
-            missing = column.is_null().to_numpy(zero_copy_only=False)
-            yield with_missing(column.fill_null(0).to_numpy(zero_copy_only=False), missing, what, name)
-        elif pa.types.is_floating(column.type):
-            yield column.to_numpy(zero_copy_only=False)
-        elif pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
-            yield column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        else:
-            raise refused(what, name, column.type)
+    if pa.types.is_integer(column.type):
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        return with_missing(column.fill_null(0).to_numpy(zero_copy_only=False), missing, what, name)
+    if pa.types.is_floating(column.type):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
+        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    raise refused(what, name, column.type)
 
 
-COLUMNS_OF: dict[str, Callable[[Any, list[str], str], Iterable[NDArray[Any]]]] = {
-    "pandas": _pandas_columns,
-    "polars": _polars_columns,
-    "pyarrow": _arrow_columns,
+_READ: dict[str, Callable[[Any, str, str], NDArray[Any]]] = {
+    "pandas": _pandas_column,
+    "polars": _polars_column,
+    "pyarrow": _arrow_column,
 }

@@ -41,10 +41,10 @@ def matrix_from_array(array: NDArray[Any], what: str, names: Sequence[str] | Non
 
 def matrix_from_columns(columns: Iterable[NDArray[Any]], names: Sequence[str | int], what: str, n_rows: int) -> Matrix:
     """Put columns of any real dtypes side by side."""
-    floats = [_floats(column, what, name) for column, name in zip(columns, names, strict=True)]
-    matrix = np.empty((n_rows, len(floats)), dtype=_float_dtype(column.dtype for column in floats))
+    ready = [floats(column, what, name) for column, name in zip(columns, names, strict=True)]
+    matrix = np.empty((n_rows, len(ready)), dtype=_float_dtype(column.dtype for column in ready))
     for start in range(0, n_rows, _BLOCK):
-        for j, column in enumerate(floats):
+        for j, column in enumerate(ready):
             matrix[start : start + _BLOCK, j] = column[start : start + _BLOCK]
     return matrix
 
@@ -72,7 +72,7 @@ def matrix_from_sparse(sparse: Any, what: str, zero_is_missing: bool) -> Matrix:
 
 def with_missing(filled: NDArray[Any], missing: NDArray[np.bool_], what: str, name: str) -> NDArray[np.float64]:
     """Turn a nullable column of integers into float64 with NaN for what is missing."""
-    column = _floats(filled, what, name).astype(np.float64)
+    column = floats(filled, what, name).astype(np.float64)
     column[missing] = np.nan
     return column
 
@@ -80,8 +80,13 @@ def with_missing(filled: NDArray[Any], missing: NDArray[np.bool_], what: str, na
 def refused(what: str, name: str | int, dtype: object) -> InputError:
     """Say that a column cannot be read as numbers."""
     return InputError(
-        f"{what}: column {name!r} has dtype {dtype}, which is not a number; encode it as it was for training"
+        f"{_said(what)}column {name!r} has dtype {dtype}, which is not a number; encode it as it was for training"
     )
+
+
+def _said(what: str) -> str:
+    """Begin a message with what the caller calls the rows, where that is known."""
+    return f"{what}: " if what else ""
 
 
 def _float_dtype(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
@@ -90,7 +95,8 @@ def _float_dtype(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
     return np.dtype(np.float32 if narrow else np.float64)
 
 
-def _floats(column: NDArray[Any], what: str, name: str | int) -> NDArray[Any]:
+def floats(column: NDArray[Any], what: str, name: str | int) -> NDArray[Any]:
+    """Turn a column of any real dtype into floats, and refuse what is not a number or would be rounded."""
     match column.dtype.kind:
         case "f":
             return column
@@ -115,8 +121,9 @@ def _number(cell: Any, what: str, name: str | int, row: int) -> float:
     if not isinstance(cell, (Real, Decimal, np.bool_)):
         shown = repr(cell)
         shown = shown if len(shown) <= 40 else shown[:37] + "..."
-        message = f"{what}: row {row} of column {name!r} is {shown}, not a number; encode it as it was for training"
-        raise InputError(message)
+        raise InputError(
+            f"{_said(what)}row {row} of column {name!r} is {shown}, not a number; encode it as it was for training"
+        )
     if isinstance(cell, Integral) and abs(int(cell)) > EXACT_INTEGER:
         raise _too_big(what, name, row, cell)
     return float(cell)
@@ -132,6 +139,6 @@ def _first_too_big(values: NDArray[Any]) -> int | None:
 
 def _too_big(what: str, name: str | int, row: int, value: object) -> InputError:
     return InputError(
-        f"{what}: row {row} of column {name!r} is {value}, beyond 2**53, where float64 no longer holds every integer; "
-        "convert the column to float64 yourself if rounding it is what you want"
+        f"{_said(what)}row {row} of column {name!r} is {value}, beyond 2**53, where float64 no longer holds every "
+        "integer; convert the column to float64 yourself if rounding it is what you want"
     )

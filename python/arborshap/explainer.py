@@ -457,7 +457,7 @@ class TreeExplainer:
             names=names,
             n_features=self._model.forest.n_features,
             encode=self._model.encode,
-            sparse_zero_is_missing=self._model.library.startswith("xgboost"),
+            sparse_zero_is_missing=self._model.library.startswith(("xgboost", "treelite")),
             spaces_are_underscores=self._model.library.startswith("lightgbm"),
         )
 

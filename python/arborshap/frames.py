@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._frame_columns import COLUMNS_OF
+from arborshap._frame_columns import columns_of
 from arborshap._numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
 from arborshap.exceptions import InputError
 
@@ -146,7 +146,7 @@ def read_rows(
         For a model that recodes its input itself (category columns, a marker for missing values), the function that
         does; it gets the frame or matrix with its columns in the model's order.
     sparse_zero_is_missing
-        Whether an entry that a sparse matrix does not store is missing (XGBoost) or zero (everyone else).
+        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (everyone else).
     spaces_are_underscores
         Whether the model spells its columns with underscores for the spaces they had in training (LightGBM).
 
@@ -171,17 +171,25 @@ def read_rows(
     else:
         matrix = matrix_from_array(as_table(data, what), what, names)
     check_width(matrix.shape[1], what, n_features)
-    return Rows(matrix if encode is None else _encoded(matrix, encode), None, None, matrix)
+    return Rows(matrix if encode is None else _encoded(matrix, encode, what), None, None, matrix)
 
 
 def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
     """Read rows where one row may also come by itself: as a vector, a list of numbers or a pandas Series."""
-    return read_rows(as_some_rows(data, what), what, **options)
+    rows = as_some_rows(data, what)
+    try:
+        return read_rows(rows, what, **options)
+    except InputError as error:
+        if _is_series(data) and options.get("encode") is not None:
+            raise InputError(
+                f"{error} (a row as a Series has lost its columns' types; take it as .iloc[[i]])"
+            ) from error
+        raise
 
 
 def as_some_rows(data: Any, what: str) -> Any:
     """Make a table of one row that came by itself; leave anything else as it is."""
-    if _root_module(data) == "pandas" and type(data).__name__ == "Series":
+    if _is_series(data):
         return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
     if frame_kind(data) is None and not is_sparse(data):
         array = _as_array(data, what)
@@ -237,8 +245,11 @@ def _is_ready(data: Any) -> bool:
     )
 
 
-def _encoded(rows: Any, encode: Encode) -> Matrix:
-    matrix: Matrix = np.require(encode(rows), np.float64, ["C", "A"])
+def _encoded(rows: Any, encode: Encode, what: str) -> Matrix:
+    try:
+        matrix: Matrix = np.require(encode(rows), np.float64, ["C", "A"])
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
     return matrix
 
 
@@ -255,6 +266,10 @@ def frame_kind(data: Any) -> str | None:
             case "pyarrow", "Table" | "RecordBatch":
                 return "pyarrow"
     return None
+
+
+def _is_series(data: Any) -> bool:
+    return _root_module(data) == "pandas" and type(data).__name__ == "Series"
 
 
 def _is_numbered(frame: Any, kind: str) -> bool:
@@ -328,11 +343,20 @@ def frame_in_order(
 def _read_frame(found: NamedFrame, what: str, encode: Encode | None) -> Rows:
     frame, kind = found.frame, found.kind
     if encode is not None:
-        return Rows(_encoded(frame, encode), found.own_names, found.labels, found.cells, found.origin)
+        return Rows(_encoded(frame, encode, what), found.own_names, found.labels, found.cells, found.origin)
+    if kind == "pandas" and (dtype := _one_dtype(frame)) is not None:
+        matrix = matrix_from_array(frame.to_numpy(dtype), what, found.names)
+        return Rows(matrix, found.own_names, found.labels, matrix, found.origin)
     n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
-    columns = COLUMNS_OF[kind](frame, found.names, what)
-    matrix = matrix_from_columns(columns, found.names, what, n_rows)
+    matrix = matrix_from_columns(columns_of(frame, kind, found.names, what), found.names, what, n_rows)
     return Rows(matrix, found.own_names, found.labels, matrix, found.origin)
+
+
+def _one_dtype(frame: Any) -> np.dtype[Any] | None:
+    """The dtype of all columns of a pandas frame, if that is one of numpy's and of numbers."""
+    dtypes = set(frame.dtypes)
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiub" else None
 
 
 def _order(own: list[str], names: Sequence[str], what: str) -> list[int]:

@@ -61,16 +61,3 @@ def codes_by_name(name: str, column: Any, known: Sequence[Any], unknown: Unknown
         category = categories[code]
         table[code] = position[category] if category in position else unknown(name, category)
     return table[codes]
-
-
-def numbers(name: str, column: Any) -> NDArray[np.float64]:
-    """Return a plain column's numbers; a missing entry becomes NaN."""
-    try:
-        if hasattr(column, "iloc"):
-            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan), np.float64)
-        if hasattr(column, "type"):
-            return np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), np.float64)
-        return np.asarray(column.cast(float).to_numpy(), np.float64)
-    except Exception as error:
-        kind = getattr(column, "dtype", getattr(column, "type", "unknown"))
-        raise InputError(f"column {name!r} of type {kind} cannot be read as numbers") from error

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._frame_columns import numbers
 from arborshap.exceptions import InputError, ModelError
 from arborshap.models import unsupported
-from arborshap.models._frames import codes_by_name, column_of, is_category, numbers
+from arborshap.models._frames import codes_by_name, column_of, is_category
 from arborshap.models._model import Model
 from arborshap.models.lightgbm_text import Text, read_text
 

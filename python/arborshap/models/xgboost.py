@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._frame_columns import numbers
 from arborshap.exceptions import InputError, ModelError
 from arborshap.models import unsupported
-from arborshap.models._frames import codes_by_name, column_of, is_category, numbers, position_codes
+from arborshap.models._frames import codes_by_name, column_of, is_category, position_codes
 from arborshap.models._model import Model
 from arborshap.models._ubjson import parse_ubjson
 from arborshap.models.xgboost_document import TOLERANCE, Document, read_document
