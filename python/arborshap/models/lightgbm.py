@@ -71,11 +71,7 @@ def _encoder(text: Text) -> Callable[[Any], NDArray[np.float64]] | None:
         if isinstance(rows, np.ndarray):
             return rows.astype(np.float64)
         columns = [column_of(rows, j) for j in range(text.forest.n_features)]
-        n_found = sum(is_category(column) for _, column in columns)
-        if n_found != len(text.categories):
-            raise InputError(
-                f"{n_found} columns hold categories, but the model was trained with {len(text.categories)} of them"
-            )
+        _check_category_columns(text, columns)
         known = iter(text.categories)
         # LightGBM itself takes a category it has not seen as missing.
         return np.column_stack(
@@ -88,3 +84,19 @@ def _encoder(text: Text) -> Callable[[Any], NDArray[np.float64]] | None:
         )
 
     return encode
+
+
+def _check_category_columns(text: Text, columns: list[tuple[str, Any]]) -> None:
+    """Refuse fewer or more columns of categories than training had, as LightGBM does, and name them."""
+    found = [j for j, (_, column) in enumerate(columns) if is_category(column)]
+    if len(found) == len(text.categories):
+        return
+    names = ", ".join(repr(columns[j][0]) for j in found) or "none"
+    message = (
+        f"the model was trained with {len(text.categories)} columns of categories, and of these there are: {names}"
+    )
+    # Ordered categories count as numbers in training, and numbers may be declared categories: then nobody knows which.
+    if len(text.category_columns) == len(text.categories):
+        wrong = [repr(columns[j][0]) for j in sorted(set(text.category_columns) ^ set(found))]
+        message += f"; give {', '.join(wrong)} the type of training"
+    raise InputError(message)

@@ -25,6 +25,7 @@ _LINKS = {
     **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), "identity"),
     **dict.fromkeys(("lambdarank", "rank_xendcg"), "identity"),
 }
+_VERSIONS = ("v2", "v3", "v4")
 _MISSING: dict[int, Missing] = {0: "none", 1: "zero", 2: "nan"}
 _ZERO = float(np.float32(1e-35))
 _NAN_IS_MISSING = 2
@@ -41,6 +42,8 @@ class Text:
     steepness: float
     categories: list[list[Any]]
     """What the codes of the category columns of the training frame stand for, in the order of those columns."""
+    category_columns: list[int]
+    """The columns whose values were categories in training, whether they came in a frame or not."""
     averaged: int
     """How many iterations the forest is the mean of (a random forest), else 1."""
 
@@ -56,6 +59,11 @@ def read_text(text: str) -> Text:
         first = following
     if first != "end of trees":
         raise ModelError("the model text is cut off: the line 'end of trees' is missing")
+    if header.get("version") not in _VERSIONS:
+        raise UnsupportedModelError(
+            f"the model text says its version is {header.get('version', '')!r}; known are {', '.join(_VERSIONS)}. What "
+            "another means is not known here: load it into LightGBM and save it from there"
+        )
     n_features = whole(_field(header, "max_feature_idx", "the header"), "max_feature_idx") + 1
     n_outputs = whole(_field(header, "num_tree_per_iteration", "the header"), "num_tree_per_iteration")
     announced = len(header.get("tree_sizes", "").split())
@@ -74,6 +82,7 @@ def read_text(text: str) -> Text:
         link=link,
         steepness=steepness,
         categories=_pandas_categories(lines),
+        category_columns=_category_columns(header, n_features),
         averaged=averaged,
     )
 
@@ -208,6 +217,14 @@ def _link(objective: str) -> tuple[str, float]:
     if not 0.0 < steepness < math.inf:
         raise ModelError(f"the objective's sigmoid is {given!r}, not a positive number")
     return link, steepness
+
+
+def _category_columns(header: dict[str, str], n_features: int) -> list[int]:
+    """Find the columns of categories: the header lists what they held, and of numbers the range in brackets."""
+    infos = header.get("feature_infos", "").split(" ")
+    if len(infos) != n_features:
+        return []
+    return [j for j, info in enumerate(infos) if info not in ("", "none") and not info.startswith("[")]
 
 
 def _pandas_categories(lines: Iterable[str]) -> list[list[Any]]:
