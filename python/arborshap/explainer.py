@@ -25,7 +25,7 @@ from arborshap._threads import thread_count
 from arborshap._verify import verify as verify_margins
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
-from arborshap.frames import Rows, column_names, read_rows, read_some_rows
+from arborshap.frames import Rows, _is_ready, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.models import load
@@ -234,11 +234,11 @@ class TreeExplainer:
 
         `y` has the rows' labels, for ``model_output="log_loss"`` only.
         """
-        return self._explain(self._read(X, "X").matrix, "shapley", dtype, progress, y)
+        return self._explain(self._matrix(X), "shapley", dtype, progress, y)
 
     def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Banzhaf values, shaped as the Shapley values are; every coalition weighs the same."""
-        return self._explain(self._read(X, "X").matrix, "banzhaf", dtype, progress)
+        return self._explain(self._matrix(X), "banzhaf", dtype, progress)
 
     def taylor_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley-Taylor indices of order two: (rows, players, players) or (rows, players, players, outputs).
@@ -246,7 +246,7 @@ class TreeExplainer:
         Symmetric, with main effects on the diagonal and half of each pair's effect on either side of it, so that a
         row of the matrix sums to the player's Shapley value and the whole to h(x) - E h(z).
         """
-        return self._explain(self._read(X, "X").matrix, "taylor", dtype, progress)
+        return self._explain(self._matrix(X), "taylor", dtype, progress)
 
     def shap_interaction_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley interaction indices in shap's convention, shaped as the Shapley-Taylor indices are.
@@ -254,7 +254,7 @@ class TreeExplainer:
         Half of each pair's interaction on either side of the diagonal, which makes each row of the matrix sum to the
         player's Shapley value.
         """
-        return self._explain(self._read(X, "X").matrix, "interaction", dtype, progress)
+        return self._explain(self._matrix(X), "interaction", dtype, progress)
 
     def pair_values(
         self, X: Any, Z: Any = None, *, y: Any = None, dtype: Any = np.float64, progress: bool | Report = False
@@ -440,6 +440,18 @@ class TreeExplainer:
         if self._pipeline is not None:
             return self._read_raw(rows, what, one)
         return self._read_features(rows, what, self._column_names, one)
+
+    def _matrix(self, X: Any) -> Matrix:
+        """The rows as the trees read them; a matrix that the trees can read as it is goes the short way."""
+        if (
+            _is_ready(X)
+            and X.shape[1] == self._model.forest.n_features
+            and self._model.encode is None
+            and self._pipeline is None
+        ):
+            ready: Matrix = X
+            return ready
+        return self._read(X, "X").matrix
 
     def _read_raw(self, rows: Any, what: str, one: bool) -> Rows:
         assert self._pipeline is not None
