@@ -92,9 +92,7 @@ def _check_category_columns(text: Text, columns: list[tuple[str, Any]]) -> None:
     if len(found) == len(text.categories):
         return
     names = ", ".join(repr(columns[j][0]) for j in found) or "none"
-    message = (
-        f"the model was trained with {len(text.categories)} columns of categories, and of these there are: {names}"
-    )
+    message = f"the model was trained with {len(text.categories)} columns of categories; here these hold some: {names}"
     # Ordered categories count as numbers in training, and numbers may be declared categories: then nobody knows which.
     if len(text.category_columns) == len(text.categories):
         wrong = [repr(columns[j][0]) for j in sorted(set(text.category_columns) ^ set(found))]
