@@ -26,7 +26,7 @@ const MOST_COUNTS: usize = 1 << 27;
 /// Takes in the parts of a background.
 ///
 /// ```
-/// use arborshap::{Background, Explainer, Forest, Intake, Node, Output, Players, Progress, Rows, Split, Tree, Workers};
+/// use arborshap::{Background, Explainer, Forest, Intake, Node, Notes, Output, Players, Progress, Rows, Split, Tree, Workers};
 ///
 /// let nodes = vec![Node::Split(Split::at(0, 0.0, 1, 2)), Node::Leaf(0), Node::Leaf(1)];
 /// let stump = Tree::new(nodes, vec![1.0, 4.0], Output::One(0));
@@ -36,7 +36,7 @@ const MOST_COUNTS: usize = 1 << 27;
 /// let intake = Intake::new(&forest, &players, &workers)?;
 /// let [here, there] = [[-1.0, -2.0], [-3.0, 5.0]]
 ///     .map(|part| intake.take(&Rows::new(&part[..], 2, 1).unwrap(), None, &workers, &progress).unwrap());
-/// let sent = Background::from_bytes(&there.to_bytes())?;
+/// let (sent, _) = Background::from_bytes(&there.to_bytes(&Notes::default()))?;
 /// let explainer = Explainer::from_background(&forest, &players, here.merge(sent)?, &workers, &progress)?;
 /// assert_eq!(explainer.expected_value(), [1.75]);
 /// # Ok::<(), arborshap::Error>(())

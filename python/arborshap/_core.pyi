@@ -72,9 +72,11 @@ class Background:
         """Add rows, which may carry weights."""
     def merge(self, other: Background) -> Background:
         """The rows of both, in a background of its own."""
-    def to_bytes(self) -> bytes: ...
+    def to_bytes(self, texts: dict[str, list[str]]) -> bytes:
+        """The background as bytes, with lists of texts to be kept beside it."""
     @staticmethod
-    def from_bytes(data: bytes) -> Background: ...
+    def from_bytes(data: bytes) -> tuple[Background, dict[str, list[str]]]:
+        """What `to_bytes` was called on and given."""
 
 @final
 class Explainer:
@@ -102,13 +104,13 @@ class Explainer:
         n_threads: int,
     ) -> Explainer:
         """Against a background that came in parts."""
-    def to_bytes(self, notes: dict[str, list[str]]) -> bytes:
-        """The explainer as bytes, with lists of texts to be kept beside it."""
+    def to_bytes(self, texts: dict[str, list[str]], numbers: dict[str, NDArray[np.float64]]) -> bytes:
+        """The explainer as bytes, with lists of texts and of numbers to be kept beside it."""
     @staticmethod
     def from_bytes(
         data: bytes, *, memory_limit: int | None = None, n_threads: int
-    ) -> tuple[Explainer, dict[str, list[str]]]:
-        """What `to_bytes` was given and called on."""
+    ) -> tuple[Explainer, dict[str, list[str]], dict[str, NDArray[np.float64]]]:
+        """What `to_bytes` was called on and given."""
     @property
     def forest(self) -> Forest: ...
     @property

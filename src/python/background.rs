@@ -1,5 +1,6 @@
 //! `_core.Background`.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::PyReadonlyArray1;
@@ -12,6 +13,10 @@ use super::{errors, run};
 use crate::background::{Background, Intake};
 use crate::error::{Error, Result};
 use crate::job::Workers;
+use crate::saved::Notes;
+
+/// Lists of texts by their name.
+pub(super) type Texts = BTreeMap<String, Vec<String>>;
 
 /// A background, or a part of one, as a forest and its players see it.
 #[pyclass(frozen, module = "arborshap._core", name = "Background")]
@@ -107,13 +112,17 @@ impl PyBackground {
         self.locked().as_ref().map(Background::is_counted).ok_or_else(|| errors::exception(py, &broken_off()))
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = run::run(py, false, None, |_| Ok(self.locked().as_ref().ok_or_else(broken_off)?.to_bytes()))?;
+    /// The background as bytes, with lists of texts to be kept beside it.
+    fn to_bytes<'py>(&self, py: Python<'py>, texts: Texts) -> PyResult<Bound<'py, PyBytes>> {
+        let notes = Notes { texts, ..Notes::default() };
+        let bytes = run::run(py, false, None, |_| Ok(self.locked().as_ref().ok_or_else(broken_off)?.to_bytes(&notes)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// What `to_bytes` was called on and given.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        Ok(Self::of(None, run::run(py, false, None, |_| Background::from_bytes(data))?))
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<(Self, Texts)> {
+        let (background, notes) = run::run(py, false, None, |_| Background::from_bytes(data))?;
+        Ok((Self::of(None, background), notes.texts))
     }
 }

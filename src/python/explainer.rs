@@ -1,5 +1,6 @@
 //! `_core.Explainer`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
@@ -7,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::arrays::{Matrix, array, players_from, positive};
-use super::background::PyBackground;
+use super::background::{PyBackground, Texts};
 use super::forest::PyForest;
 use super::{errors, run};
 use crate::engine::plan::Engine;
@@ -28,6 +29,9 @@ const SHORT: f64 = 1e-3;
 
 /// A [`Plan`](crate::Plan) as a tuple.
 type PlanParts = (usize, usize, usize, f64, usize, String);
+
+/// Lists of numbers by their name.
+type Numbers<'py> = BTreeMap<String, Bound<'py, PyArray1<f64>>>;
 
 fn index_named(py: Python<'_>, name: &str) -> PyResult<Index> {
     match name {
@@ -115,26 +119,36 @@ impl PyExplainer {
         Ok(Self { explainer: limited(explainer, memory_limit) })
     }
 
-    /// The explainer as bytes, with lists of texts to be kept beside it.
-    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
-    fn to_bytes<'py>(&self, py: Python<'py>, notes: Notes) -> PyResult<Bound<'py, PyBytes>> {
+    /// The explainer as bytes, with lists of texts and of numbers to be kept beside it.
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        texts: Texts,
+        numbers: BTreeMap<String, PyReadonlyArray1<'py, f64>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let mut notes = Notes { texts, ..Notes::default() };
+        for (name, array) in numbers {
+            notes.numbers.insert(name, array.as_slice()?.to_vec());
+        }
         let bytes = run::run(py, false, None, |_| Ok(self.explainer.to_bytes(&notes)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// What `to_bytes` was given and called on.
+    /// What `to_bytes` was called on and given.
     #[staticmethod]
     #[pyo3(signature = (data, *, memory_limit=None, n_threads))]
-    fn from_bytes(
-        py: Python<'_>,
+    fn from_bytes<'py>(
+        py: Python<'py>,
         data: &[u8],
         memory_limit: Option<usize>,
         n_threads: usize,
-    ) -> PyResult<(Self, Notes)> {
+    ) -> PyResult<(Self, Texts, Numbers<'py>)> {
         let threads = positive(py, "n_threads", n_threads)?;
         let load = |progress: &_| Explainer::from_bytes(data, &Workers::new(threads), progress);
         let (explainer, notes) = run::run(py, true, None, load)?;
-        Ok((Self { explainer: limited(explainer, memory_limit) }, notes))
+        let numbers =
+            notes.numbers.into_iter().map(|(name, numbers)| (name, PyArray1::from_vec(py, numbers))).collect();
+        Ok((Self { explainer: limited(explainer, memory_limit) }, notes.texts, numbers))
     }
 
     /// The forest that is explained.

@@ -25,14 +25,43 @@ use crate::forest::{Forest, ForestArrays};
 use crate::job::{Progress, Workers};
 use crate::players::Players;
 
-/// Texts that are kept with an explainer, such as the names of its features: lists of strings by their name.
-pub type Notes = BTreeMap<String, Vec<String>>;
+/// What is kept beside an explainer or a background for whoever reads it, such as the names of features.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Notes {
+    /// Lists of texts, by their name.
+    pub texts: BTreeMap<String, Vec<String>>,
+    /// Lists of numbers, by their name.
+    pub numbers: BTreeMap<String, Vec<f64>>,
+}
 
 /// Before the name of every note.
-const NOTE: &str = "note.";
+const TEXTS: &str = "texts.";
+const NUMBERS: &str = "numbers.";
+
+impl Notes {
+    fn write(&self, out: &mut Writer) {
+        for (name, texts) in &self.texts {
+            out.texts(&format!("{TEXTS}{name}"), texts.iter().map(String::as_str));
+        }
+        for (name, numbers) in &self.numbers {
+            out.numbers(&format!("{NUMBERS}{name}"), numbers.iter().copied());
+        }
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let mut notes = Self::default();
+        for name in from.named(TEXTS) {
+            notes.texts.insert(name[TEXTS.len()..].to_owned(), from.texts(name)?);
+        }
+        for name in from.named(NUMBERS) {
+            notes.numbers.insert(name[NUMBERS.len()..].to_owned(), from.numbers(name)?);
+        }
+        Ok(notes)
+    }
+}
 
 impl Explainer {
-    /// The explainer as bytes, with texts to be kept beside it.
+    /// The explainer as bytes, with what is to be kept beside it.
     #[must_use]
     pub fn to_bytes(&self, notes: &Notes) -> Vec<u8> {
         let mut out = Writer::new("an explainer");
@@ -54,13 +83,11 @@ impl Explainer {
                 write_counts(&mut out, counts);
             }
         }
-        for (name, texts) in notes {
-            out.texts(&format!("{NOTE}{name}"), texts.iter().map(String::as_str));
-        }
+        notes.write(&mut out);
         out.finish()
     }
 
-    /// The explainer that these bytes were made of, and the texts that were kept beside it.
+    /// The explainer that these bytes were made of, and what was kept beside it.
     ///
     /// Everything is checked: bytes that were cut, changed, made up or made by another version are an error that says so.
     pub fn from_bytes(bytes: &[u8], workers: &Workers, progress: &Progress) -> Result<(Self, Notes)> {
@@ -76,10 +103,7 @@ impl Explainer {
         }
         let laid_out: u64 = from.number("layout")?;
         let background = from.has("background.rows").then(|| SavedBackground::read(&mut from)).transpose()?;
-        let mut notes = Notes::new();
-        for name in from.named(NOTE) {
-            notes.insert(name[NOTE.len()..].to_owned(), from.texts(name)?);
-        }
+        let notes = Notes::read(&mut from)?;
         let mut this = match &background {
             None => Self::path_dependent(&forest, &players, workers)?,
             Some(saved) => {
@@ -130,11 +154,11 @@ impl Explainer {
     /// # let background = Rows::new(&[-1.0, 2.0][..], 2, 1)?;
     /// # let explainer = Explainer::new(&forest, &Players::single(1), &background, None, &workers, &progress)?;
     /// # let path = std::env::temp_dir().join(format!("arborshap-doctest-{}", std::process::id()));
-    /// let notes = Notes::from([("feature_names".into(), vec!["age".into()])]);
-    /// explainer.save(&path, &notes)?;
+    /// let texts = [("feature_names".into(), vec!["age".into()])].into();
+    /// explainer.save(&path, &Notes { texts, ..Notes::default() })?;
     /// let (loaded, notes) = Explainer::load(&path, &workers, &progress)?;
     /// assert_eq!(loaded.expected_value(), [2.5]);
-    /// assert_eq!(notes["feature_names"], ["age"]);
+    /// assert_eq!(notes.texts["feature_names"], ["age"]);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), arborshap::Error>(())
     /// ```
@@ -150,9 +174,9 @@ impl Explainer {
 }
 
 impl Background {
-    /// The background as bytes, to be sent to where it is merged.
+    /// The background as bytes, to be sent to where it is merged, with what is to be kept beside it.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self, notes: &Notes) -> Vec<u8> {
         let mut out = Writer::new("a background");
         out.number("fingerprint", self.fingerprint);
         out.number("rows", self.len);
@@ -164,11 +188,12 @@ impl Background {
                 out.packed("background.row_weights", rows.weights.iter().copied());
             }
         }
+        notes.write(&mut out);
         out.finish()
     }
 
-    /// The background that these bytes were made of.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+    /// The background that these bytes were made of, and what was kept beside it.
+    pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Notes)> {
         let mut from = Reader::new(bytes, "a background")?;
         let (fingerprint, len) = (from.number("fingerprint")?, from.number("rows")?);
         let kept = if from.has("background.counts") {
@@ -178,8 +203,9 @@ impl Background {
             let n = from.count("background.kept_rows")?;
             Kept::Rows(DistinctRows::new(codes, from.packed("background.row_weights", n)?).map_err(damaged)?)
         };
+        let notes = Notes::read(&mut from)?;
         from.finish()?;
-        Self { fingerprint, len, kept }.checked()
+        Ok((Self { fingerprint, len, kept }.checked()?, notes))
     }
 }
 

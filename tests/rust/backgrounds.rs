@@ -1,7 +1,7 @@
 //! Backgrounds that come in parts: any cut, any order of merging and any way there give the same bits.
 
 use arborshap::{
-    Background, Engine, Error, Explainer, Forest, Intake, Node, Output, Players, Progress, Split, Tree, Workers,
+    Background, Engine, Error, Explainer, Forest, Intake, Node, Notes, Output, Players, Progress, Split, Tree, Workers,
 };
 use proptest::prelude::*;
 
@@ -17,6 +17,11 @@ fn intake(case: &Case) -> Intake {
 
 fn take(intake: &Intake, z: &Matrix, weights: Option<&[f64]>) -> Background {
     intake.take(&z.rows(), weights, &Workers::new(1), &Progress::default()).expect("valid rows")
+}
+
+/// As it arrives elsewhere.
+fn sent(part: &Background) -> Background {
+    Background::from_bytes(&part.to_bytes(&Notes::default())).expect("just made").0
 }
 
 fn explainer(case: &Case, background: Background) -> Explainer {
@@ -51,7 +56,7 @@ fn in_parts(c: &mut Choices, case: &Case) -> Background {
             let into = parts.pop().expect("at least one");
             intake.add(into, &z.rows(), weights.as_deref(), &Workers::new(2), &Progress::default()).expect("valid rows")
         };
-        parts.push(if c.flag() { Background::from_bytes(&part.to_bytes()).expect("just made") } else { part });
+        parts.push(if c.flag() { sent(&part) } else { part });
     }
     while parts.len() > 1 {
         let (a, b) = (parts.swap_remove(c.below(parts.len())), parts.swap_remove(c.below(parts.len())));
@@ -135,7 +140,10 @@ fn rows_are_kept_once() {
     let background = take(&intake(&case), &case.z, None);
     let twice = background.clone().merge(background.clone()).expect("of one game");
     assert_eq!((background.len(), twice.len()), (1000, 2000));
-    assert!(twice.to_bytes().len() < background.to_bytes().len() + 2 * 1000, "no row is there twice");
+    assert!(
+        twice.to_bytes(&Notes::default()).len() < background.to_bytes(&Notes::default()).len() + 2 * 1000,
+        "no row is there twice"
+    );
     let values = |background| explain(Engine::Sparse, &explainer(&case, background), &case.x, INDICES[0], 1);
     assert_close(&values(twice), &values(background), LARGEST_VALUE, "every row twice");
 }
@@ -190,7 +198,7 @@ fn weights_are_exact_or_refused() {
 #[test]
 fn damaged_parts_are_refused() {
     for case in [sized(2, 5), deep(&mut Choices::fixed(3, 4000), 2, 5)] {
-        let bytes = take(&intake(&case), &case.z, None).to_bytes();
+        let bytes = take(&intake(&case), &case.z, None).to_bytes(&Notes::default());
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 0x10;

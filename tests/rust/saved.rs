@@ -15,7 +15,10 @@ fn loaded(bytes: &[u8]) -> arborshap::Result<(Explainer, Notes)> {
 /// Fails unless the explainer and what is loaded from its bytes give the same bits in every way there is.
 #[track_caller]
 fn assert_same_after_loading(explainer: &Explainer, x: &Matrix) {
-    let notes = Notes::from([("names".into(), vec!["a".into(), String::new(), "\u{e9}".into()])]);
+    let notes = Notes {
+        texts: [("names".into(), vec!["a".into(), String::new(), "\u{e9}".into()])].into(),
+        numbers: [("sizes".into(), vec![1.5, -0.0, f64::INFINITY]), ("none".into(), vec![])].into(),
+    };
     let bytes = explainer.to_bytes(&notes);
     let (again, found) = loaded(&bytes).expect("just saved");
     assert_eq!(found, notes);
@@ -41,7 +44,7 @@ proptest! {
         let case = Case::small(&mut c);
         let explainer = case.explainer();
         assert_same_after_loading(&explainer, &case.x);
-        let (again, _) = loaded(&explainer.to_bytes(&Notes::new())).expect("just saved");
+        let (again, _) = loaded(&explainer.to_bytes(&Notes::default())).expect("just saved");
         for walk in WALKS {
             assert_same(&pairs(walk, &again, &case.x, None, 1), &pairs(walk, &explainer, &case.x, None, 1), "pairs");
         }
@@ -65,7 +68,7 @@ proptest! {
     #[test]
     fn hostile_bytes_never_panic(mut c in choices()) {
         let case = Case::small(&mut c);
-        let mut bytes = case.explainer().to_bytes(&Notes::new());
+        let mut bytes = case.explainer().to_bytes(&Notes::default());
         for _ in 0..20 {
             let at = 8 + (c.below(1 << 16) * 31 + c.below(1 << 16)) % (bytes.len() - 16);
             bytes[at] = c.of(&[0, 1, 2, 0x7F, 0x80, 0xFF]);
@@ -106,7 +109,7 @@ fn small() -> Case {
 
 #[test]
 fn every_byte_counts() {
-    let bytes = small().explainer().to_bytes(&Notes::new());
+    let bytes = small().explainer().to_bytes(&Notes::default());
     for at in 0..bytes.len() {
         for change in [1, 0x80, 0xFF] {
             let mut changed = bytes.clone();
@@ -129,7 +132,7 @@ fn refused(bytes: &[u8], message: &str) {
 #[test]
 fn what_is_refused_is_named() {
     let case = small();
-    let bytes = case.explainer().to_bytes(&Notes::new());
+    let bytes = case.explainer().to_bytes(&Notes::default());
     let changed = |at: usize, to: &[u8]| {
         let mut changed = bytes.clone();
         changed[at..at + to.len()].copy_from_slice(to);
@@ -145,7 +148,7 @@ fn what_is_refused_is_named() {
     refused(&changed(12, &u32::MAX.to_le_bytes()), "is cut off");
     refused(&changed(12, &1_u32.to_le_bytes()), "bytes follow its arrays");
     let intake = Intake::new(&case.forest, &case.players, &Workers::new(1)).expect("a valid game");
-    refused(&intake.empty().expect("no rows").to_bytes(), "it holds a background, not an explainer");
+    refused(&intake.empty().expect("no rows").to_bytes(&Notes::default()), "it holds a background, not an explainer");
     // An array that promises more than there is, and one that is called something else.
     let left = 1 + bytes.windows(5).position(|w| w == b"\x04left").expect("an array `left`");
     refused(&changed(left + 5, &u64::MAX.to_le_bytes()), "is cut off");
@@ -169,7 +172,7 @@ fn what_earlier_calls_paid_for_is_not_forgotten() {
         explain(Engine::Pattern, &explainer, &case.x, index, 1);
     }
     assert_same_after_loading(&explainer, &case.x);
-    let (again, _) = loaded(&explainer.to_bytes(&Notes::new())).expect("just saved");
+    let (again, _) = loaded(&explainer.to_bytes(&Notes::default())).expect("just saved");
     let plan = again.plan(1, Index::Taylor, Engine::Auto).expect("a plan");
     assert_eq!(plan.by_pairs + plan.by_walk, 0, "{}", plan.reason);
 }
@@ -192,7 +195,7 @@ fn counts_alone() {
         )
         .expect("a valid case");
         assert!(explainer.plan(1, Index::Shapley, Engine::Auto).expect("a plan").reason.contains("counts"));
-        let notes = Notes::new();
+        let notes = Notes::default();
         let (again, _) = loaded(&explainer.to_bytes(&notes)).expect("just saved");
         assert_eq!(again.to_bytes(&notes), explainer.to_bytes(&notes));
         for index in INDICES {
@@ -212,7 +215,7 @@ fn files_are_written_whole_or_not_at_all() {
     let folder = std::env::temp_dir().join(format!("arborshap-test-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let (case, path) = (small(), folder.join("explainer"));
-    let (explainer, notes, workers) = (case.explainer(), Notes::new(), Workers::new(1));
+    let (explainer, notes, workers) = (case.explainer(), Notes::default(), Workers::new(1));
     explainer.save(&path, &notes).expect("saved");
     let (again, _) = Explainer::load(&path, &workers, &Progress::default()).expect("loaded");
     assert_eq!(again.to_bytes(&notes), explainer.to_bytes(&notes));
@@ -230,7 +233,7 @@ fn files_are_written_whole_or_not_at_all() {
 
 #[test]
 fn a_background_is_not_an_explainer() {
-    let bytes = small().explainer().to_bytes(&Notes::new());
+    let bytes = small().explainer().to_bytes(&Notes::default());
     let error = Background::from_bytes(&bytes).expect_err("an explainer");
     assert!(error.to_string().contains("it holds an explainer, not a background"), "{error}");
 }
