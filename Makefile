@@ -87,6 +87,11 @@ bench-table: .venv/.ready ## Write the recorded results into the README and docs
 service-bench: .venv/.native ## Load the example service, on this machine only: requests a second and latencies
 	.venv/bin/python examples/service/load_test.py $(OPTIONS)
 
+.PHONY: gallery
+gallery: .venv/.native ## Draw the pictures of the docs, and run the notebooks in examples/
+	.venv/bin/python scripts/gallery.py
+	.venv/bin/python scripts/notebooks.py
+
 .PHONY: wheel
 wheel: .venv/.ready ## Build the release wheel and sdist into dist/, check them, and try the wheel in empty environments
 	.venv/bin/python -m pip install --quiet --group wheel

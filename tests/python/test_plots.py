@@ -112,6 +112,14 @@ def test_points_stand_at_the_values() -> None:
         np.testing.assert_array_equal(np.sort(on_line[:, 0]), np.sort(explanation.values[:, j]))
 
 
+def test_only_points_that_are_alike_leave_their_line() -> None:
+    values = np.concatenate([np.zeros(30), np.linspace(1, 2, 30)])[:, np.newaxis]
+    ax = Explanation(values, np.zeros(60), feature_names=["a"]).plot.beeswarm()
+    where = points(ax)
+    np.testing.assert_array_equal(where[where[:, 0] > 0, 1], 0)
+    assert len(np.unique(where[where[:, 0] == 0, 1])) == 30
+
+
 def test_points_are_coloured_by_the_rows_own_values() -> None:
     data = np.linspace(-1, 1, 50)[:, np.newaxis].repeat(2, axis=1)
     data[10, 1] = np.nan
@@ -423,6 +431,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
         (-3, "\N{MINUS SIGN}3"),
         (123456, "123,456"),
         (0.061696, "0.0617"),
+        (3.14159, "3.142"),
         (1234.5678, "1,235"),
         (2.5e-7, "2.5e\N{MINUS SIGN}07"),
         (float("nan"), "missing"),
