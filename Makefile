@@ -17,7 +17,7 @@ export PYO3_PYTHON := $(CURDIR)/.venv/bin/python
 
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) $(shell find src -name '*.rs')
 PACKAGE_SOURCES := $(RUST_SOURCES) pyproject.toml README.md LICENSE-MIT LICENSE-APACHE \
-	$(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+	$(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 .PHONY: help
 help: ## List what can be made
@@ -39,6 +39,7 @@ test-rust: ## Run the Rust tests alone; no Python is linked
 
 .PHONY: test-python
 test-python: target/wheel/.built ## Run the Python tests alone, on the wheel
+	scripts/browser.sh
 	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
 
 .PHONY: lint

@@ -38,9 +38,12 @@ class RowPicker {
       const way = this.sort.value === "high" ? -1 : 1;
       this.found.sort((p, q) => way * (report.predictionOf(p) - report.predictionOf(q)) || p - q);
     }
+    this.sheet.replaceChildren(); // options of the old list, far down, would keep the new one long
     this.sheet.style.height = `${this.found.length * OPTION_HEIGHT}px`;
     this.count.textContent = wanted ? `${count(this.found.length, "row")} found` : count(this.found.length, "row");
-    this.show();
+    this.list.scrollTop = 0;
+    if (wanted) this.render();
+    else this.show();
   }
 
   show() {

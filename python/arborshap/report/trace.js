@@ -139,11 +139,11 @@ class TraceViewer {
     const row = (step, number) => {
       const { name, test } = step.kind === "split" ? this.trees.question(step.node) : {};
       const what = step.kind === "leaf" ? `leaf, value ${figure(step.value)}` : `${name} ${test}?`;
-      const gains = (step.gains ?? []).map(([player, gain]) => `${this.report.players[player]} ${signed(gain)}`).join(", ");
+      const gains = (step.gains ?? []).map(([player, gain], i) => [i ? ", " : "", make("span", { "data-player": player, "data-value": String(gain) }, `${this.report.players[player]} ${signed(gain)}`)]);
       return make("tr", { "data-node": local(step.node), "data-kind": step.kind, "data-scenario": step.scenario ?? null, "data-value": step.value ?? null },
         make("td", {}, String(number + 1)), make("td", {}, String(local(step.node))), make("th", { scope: "row" }, what),
         make("td", {}, step.scenario ? String(step.scenario) : ""), make("td", {}, step.edges ? edge(step.edges[0]) : ""), make("td", {}, step.edges ? edge(step.edges[1]) : ""),
-        make("td", {}, this.names(step.sX)), make("td", {}, this.names(step.sZ)), make("td", {}, gains));
+        make("td", {}, this.names(step.sX)), make("td", {}, this.names(step.sZ)), make("td", {}, gains.flat()));
     };
     byId("trace-table").replaceChildren(
       make("thead", {}, make("tr", {}, ["Step", "Node", "What", "Scenario", "Left edge", "Right edge", setName("X"), setName("Z"), "Gives"].map((text) => make("th", { scope: "col" }, text)))),
