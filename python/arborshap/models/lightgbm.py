@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._frame_columns import numbers
-from arborshap.exceptions import InputError, ModelError
+from arborshap.exceptions import ModelError
 from arborshap.models import unsupported
-from arborshap.models._frames import codes_by_name, column_of, is_category
 from arborshap.models._model import Model
+from arborshap.models._recoding import LightGBMRecoding
 from arborshap.models.lightgbm_text import Text, read_text
 
 
@@ -62,39 +60,8 @@ def load_text(content: bytes, what: str) -> Model:
     )
 
 
-def _encoder(text: Text) -> Callable[[Any], NDArray[np.float64]] | None:
-    """Return what LightGBM does to a frame: category columns, in order, become the codes of training, by name."""
+def _encoder(text: Text) -> LightGBMRecoding | None:
+    """Return what LightGBM does to a frame, or ``None`` if that is nothing."""
     if not text.categories:
         return None
-
-    def encode(rows: Any) -> NDArray[np.float64]:
-        if isinstance(rows, np.ndarray):
-            return rows.astype(np.float64)
-        columns = [column_of(rows, j) for j in range(text.forest.n_features)]
-        _check_category_columns(text, columns)
-        known = iter(text.categories)
-        # LightGBM itself takes a category it has not seen as missing.
-        return np.column_stack(
-            [
-                codes_by_name(name, column, next(known), lambda *_: np.nan)
-                if is_category(column)
-                else numbers(name, column)
-                for name, column in columns
-            ]
-        )
-
-    return encode
-
-
-def _check_category_columns(text: Text, columns: list[tuple[str, Any]]) -> None:
-    """Refuse fewer or more columns of categories than training had, as LightGBM does, and name them."""
-    found = [j for j, (_, column) in enumerate(columns) if is_category(column)]
-    if len(found) == len(text.categories):
-        return
-    names = ", ".join(repr(columns[j][0]) for j in found) or "none"
-    message = f"the model was trained with {len(text.categories)} columns of categories; here these hold some: {names}"
-    # Ordered categories count as numbers in training, and numbers may be declared categories: then nobody knows which.
-    if len(text.category_columns) == len(text.categories):
-        wrong = [repr(columns[j][0]) for j in sorted(set(text.category_columns) ^ set(found))]
-        message += f"; give {', '.join(wrong)} the type of training"
-    raise InputError(message)
+    return LightGBMRecoding(text.forest.n_features, text.categories, list(text.category_columns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from arborshap.exceptions import InputError
 from arborshap.forest_builder import ForestBuilder
 from arborshap.models._model import Model
+from arborshap.models._recoding import TEXT_IN_A_MATRIX, OrdinalRecoding
 from arborshap.models.sklearn import feature_names_of, library_name, quiet
 
 
@@ -49,7 +51,7 @@ def read_hist_gradient_boosting(model: Any) -> Model:
         link=link,
         classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(predict, n_outputs),
-        encode=None if preprocessor is None else _encoding(preprocessor, order),
+        encode=None if preprocessor is None else _Preprocessing(preprocessor, order),
     )
 
 
@@ -90,25 +92,37 @@ def _members(bitset: NDArray[np.uint32]) -> NDArray[np.int64]:
     return np.flatnonzero(bits)
 
 
-def _encoding(preprocessor: Any, order: NDArray[np.intp]) -> Callable[[Any], NDArray[np.float64]]:
-    has_text = _has_text(preprocessor)
+@dataclass(frozen=True, slots=True)
+class _Preprocessing:
+    """The model's own preprocessor, with its columns put back in their places."""
 
-    def encode(rows: Any) -> NDArray[np.float64]:
-        if has_text and isinstance(rows, np.ndarray) and rows.dtype.kind != "O":
-            raise InputError("the model was fitted on categories that are not numbers; give a frame that holds them")
+    preprocessor: Any
+    order: NDArray[np.intp]
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        if _has_text(self.preprocessor) and isinstance(rows, np.ndarray) and rows.dtype.kind != "O":
+            raise InputError(TEXT_IN_A_MATRIX)
         if type(rows).__module__.partition(".")[0] == "pyarrow":
             rows = rows.to_pandas()
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                encoded = preprocessor.transform(rows)
+                encoded = self.preprocessor.transform(rows)
         except (TypeError, ValueError) as error:
             raise InputError(f"the model's own preprocessing refuses these rows: {error}") from error
         matrix = np.empty(encoded.shape, np.float64)
-        matrix[:, order] = encoded
+        matrix[:, self.order] = encoded
         return matrix
 
-    return encode
+    @property
+    def recoding(self) -> OrdinalRecoding:
+        """The same without scikit-learn."""
+        categories: list[list[Any] | None] = [None] * len(self.order)
+        known = self.preprocessor.named_transformers_["encoder"].categories_
+        for column, values in zip(self.order.tolist(), known, strict=False):
+            # What is missing comes last among the categories, and is none.
+            categories[column] = [value for value in values.tolist() if value is not None and value == value]
+        return OrdinalRecoding(categories)
 
 
 def _has_text(preprocessor: Any) -> bool:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._frame_columns import numbers
-from arborshap.exceptions import InputError, ModelError
+from arborshap.exceptions import ModelError
 from arborshap.models import unsupported
-from arborshap.models._frames import codes_by_name, column_of, is_category, position_codes
 from arborshap.models._model import Model
+from arborshap.models._recoding import XGBoostRecoding
 from arborshap.models._ubjson import parse_ubjson
 from arborshap.models.xgboost_document import TOLERANCE, Document, read_document
 
@@ -63,38 +61,8 @@ def _missing_marker(wrapper: Any) -> float:
     return math.nan if marker is None else float(marker)
 
 
-def encoder(document: Document, missing: float = math.nan) -> Callable[[Any], NDArray[np.float64]] | None:
-    """Return what XGBoost does to rows before its trees see them, or ``None`` if that is nothing.
-
-    Category columns of a frame become the codes of training, by name where the model remembers names; values equal
-    to the wrapper's ``missing=`` marker become NaN.
-    """
-    types = document.feature_types or []
-    if "c" not in types and math.isnan(missing):
+def encoder(document: Document, missing: float = math.nan) -> XGBoostRecoding | None:
+    """Return what XGBoost does to rows before its trees see them, or ``None`` if that is nothing."""
+    if "c" not in (document.feature_types or []) and math.isnan(missing):
         return None
-
-    def encode(rows: Any) -> NDArray[np.float64]:
-        if isinstance(rows, np.ndarray):
-            matrix = rows.astype(np.float64)
-        else:
-            n_features = document.forest.n_features
-            matrix = np.column_stack([_column(document, j, *column_of(rows, j)) for j in range(n_features)])
-        if not math.isnan(missing):
-            # XGBoost compares in float32, after the values became that.
-            matrix[matrix.astype(np.float32) == np.float32(missing)] = np.nan
-        return matrix
-
-    return encode
-
-
-def _column(document: Document, j: int, name: str, column: Any) -> NDArray[np.float64]:
-    known = document.categories[j] if document.categories else None
-    if known is None:
-        return position_codes(name, column) if is_category(column) else numbers(name, column)
-    if not is_category(column):
-        raise InputError(f"column {name!r} held categories in training; give it a category type here too")
-    return codes_by_name(name, column, known, _refuse)
-
-
-def _refuse(name: str, category: Any) -> float:
-    raise InputError(f"column {name!r}: the category {category!r} was not there in training; set it to missing instead")
+    return XGBoostRecoding(document.categories or [None] * document.forest.n_features, missing)
