@@ -221,6 +221,13 @@ def test_contrast_of_equal_cells_and_one_hot_groups() -> None:
     assert labels(explanation.plot.waterfall()) == ["blood = type A", "age = 30"]
 
 
+def test_groups_of_many_columns_show_the_first_cells() -> None:
+    many: dict[str, Any] = {"feature_names": ["g"], "data_names": list("abcdef"), "data_players": ["g"] * 6}
+    explanation = Explanation(np.ones((1, 1)), [0.0], data=np.array([[1.5, 2, 3, 4, 5, np.nan]]), **many)
+    assert labels(explanation[0].plot.bar()) == ["g = 1.5, 2, 3, …"]
+    assert labels(explanation[0, ["g"]].plot.bar()) == ["g = 1.5, 2, 3, …"]
+
+
 # --- scatter ----------------------------------------------------------------------------------------------------
 
 

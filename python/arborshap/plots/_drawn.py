@@ -87,7 +87,8 @@ def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> st
     hot = [column for column, cell in zip(columns, cells, strict=True) if cell == 1]
     if len(hot) == 1 and sum(cell == 0 for cell in cells) == len(cells) - 1:
         return short_name(names[hot[0]], 24)
-    return short_name(", ".join(short_cell(cell) for cell in cells), 24)
+    shown = [short_name(short_cell(cell), 10) for cell in (cells if len(cells) <= 4 else cells[:3])]
+    return ", ".join(shown if len(cells) <= 4 else [*shown, "…"])
 
 
 def shown_and_others(sizes: NDArray[Any], max_display: int) -> tuple[list[int], list[int]]:
