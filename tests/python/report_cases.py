@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_wine
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import TreeExplainer
@@ -111,6 +114,18 @@ def categories() -> Reported:
     rows.loc[::9, "age"] = np.nan
     label = np.where(rows["town"].isin(towns[1:4]), 1, np.where(rows["age"] > 50, 2, 0))
     model = XGBClassifier(n_estimators=8, enable_categorical=True, max_cat_to_onehot=1, n_jobs=1).fit(rows, label)
+    return reported(TreeExplainer(model, rows), rows)
+
+
+def pipeline() -> Reported:
+    """Raw columns, one of text, which the trees see scaled and one-hot encoded."""
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame(
+        {"size": rng.normal(size=80), "town": rng.choice(["Thun", "Chur", "Bern"], 80), "age": rng.random(80)}
+    )
+    prepare = ColumnTransformer([("number", StandardScaler(), ["age", "size"]), ("text", OneHotEncoder(), ["town"])])
+    model = make_pipeline(prepare, RandomForestRegressor(n_estimators=6, max_depth=5, random_state=0))
+    model.fit(rows, rows["size"] + (rows["town"] == "Chur") * rows["age"])
     return reported(TreeExplainer(model, rows), rows)
 
 

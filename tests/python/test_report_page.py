@@ -24,6 +24,7 @@ CASES = (
     report_cases.groups_and_gaps,
     report_cases.classes,
     report_cases.categories,
+    report_cases.pipeline,
     report_cases.markup,
 )
 
