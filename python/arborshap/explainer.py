@@ -51,12 +51,14 @@ class TreeExplainer:
     Parameters
     ----------
     model
-        A fitted model of a supported library, a path to a saved one, or a `Forest`.
+        A fitted model of a supported library, a path to a saved one, or a `Forest`. A scikit-learn pipeline that ends
+        in such a model is explained in the raw columns that go into it; raw columns that a step mixes play as one.
     data
         The background, all of which is used: a matrix, a DataFrame of pandas or polars, a pyarrow Table, or a
         scipy.sparse matrix. A frame's columns are matched to the model's by name. Left out, values are path-dependent.
     groups
-        Columns that play as one: ``{"name": [columns]}``, or one player number per column such as ``[0, 1, 1, 2]``.
+        Columns that play as one: ``{"name": [columns]}``, or one player number per column such as ``[0, 1, 1, 2]``, or
+        the fitted transformer that made the model's columns: those made of the same raw columns then play as one.
     feature_perturbation
         ``"interventional"`` against `data`; ``"tree_path_dependent"`` without: absent players follow the shares of the
         training rows that the trees remember. ``"auto"`` is the one or the other, as `data` is given or not.
@@ -297,7 +299,13 @@ class TreeExplainer:
         return self._in_parts(compute, rows, shape, dtype, progress)
 
     def importance(
-        self, X: Any, *, index: IndexName = "shapley", sample_weight: Any = None, progress: bool | Report = False
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        index: IndexName = "shapley",
+        sample_weight: Any = None,
+        progress: bool | Report = False,
     ) -> Importance:
         """Tell how much each player matters over many rows: the mean size of its values.
 
@@ -307,6 +315,8 @@ class TreeExplainer:
         ----------
         X
             The rows, of any kind that `data` may be, or an iterator of batches of them.
+        y
+            The label of each row, for ``model_output="log_loss"`` only.
         index
             What to average the size of; see `__call__`.
         sample_weight
@@ -320,7 +330,7 @@ class TreeExplainer:
             The means and the names; ``.ranked()`` sorts them.
         """
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
-        return importance(self, X, index, sample_weight, progress)
+        return importance(self, X, y, index, sample_weight, progress)
 
     def interaction_importance(
         self,
@@ -335,13 +345,14 @@ class TreeExplainer:
         As `importance`, for the Shapley-Taylor (``"taylor"``) or the Shapley interaction index (``"interaction"``).
         """
         checked_choice("index", index, PAIR_INDICES)
-        return importance(self, X, index, sample_weight, progress)
+        return importance(self, X, None, index, sample_weight, progress)
 
     def top_values(
         self,
         X: Any,
         k: int,
         *,
+        y: Any = None,
         index: Literal["shapley", "banzhaf"] = "shapley",
         dtype: Any = np.float64,
         progress: bool | Report = False,
@@ -354,6 +365,8 @@ class TreeExplainer:
             The rows, of any kind that `data` may be, or an iterator of batches of them.
         k
             How many to keep.
+        y
+            The label of each row, for ``model_output="log_loss"`` only.
         index
             ``"shapley"`` or ``"banzhaf"``.
         dtype
@@ -367,7 +380,7 @@ class TreeExplainer:
             ``players``, positions in `feature_names`, and ``values``: (rows, k), or (rows, k, outputs).
         """
         checked_choice("index", index, ["shapley", "banzhaf"])
-        return top_values(self, X, k, index, dtype, progress)
+        return top_values(self, X, y, k, index, dtype, progress)
 
     def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
         """Tell how a call with `n` rows would be carried out, what it would take, and why."""

@@ -123,13 +123,13 @@ class Importance:
 
 
 def importance(
-    explainer: TreeExplainer, X: Any, index: IndexName, sample_weight: Any, progress: bool | Report
+    explainer: TreeExplainer, X: Any, y: Any, index: IndexName, sample_weight: Any, progress: bool | Report
 ) -> Importance:
     """Average the size of the values over the rows; see `TreeExplainer.importance`."""
     weights = _weights(sample_weight)
     total: Array | None = None
     n_rows = 0
-    for values in _chunks(explainer, X, index, progress):
+    for values in _chunks(explainer, X, y, index, progress):
         np.abs(values, out=values)
         start, n_rows = n_rows, n_rows + len(values)
         if weights is None:
@@ -151,7 +151,7 @@ def importance(
 
 
 def top_values(
-    explainer: TreeExplainer, X: Any, k: int, index: IndexName, dtype: Any, progress: bool | Report
+    explainer: TreeExplainer, X: Any, y: Any, k: int, index: IndexName, dtype: Any, progress: bool | Report
 ) -> TopValues:
     """Keep the `k` largest values of each row; see `TreeExplainer.top_values`."""
     kind = checked_dtype(dtype)
@@ -159,7 +159,7 @@ def top_values(
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_players:
         raise InputError(f"k must be a number of players, from 1 to {n_players}; got {k!r}")
     parts: list[TopValues] = []
-    for values in _chunks(explainer, X, index, progress):
+    for values in _chunks(explainer, X, y, index, progress):
         players = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
         kept = np.take_along_axis(values, players, axis=1)
         parts.append(TopValues(players.astype(np.int32), kept.astype(kind, copy=False)))
@@ -174,31 +174,42 @@ def batches(X: Any) -> Iterator[Any] | None:
     return iter(X) if is_reader or hasattr(X, "__next__") else None
 
 
-def _chunks(explainer: TreeExplainer, X: Any, index: IndexName, progress: bool | Report) -> Iterator[Array]:
+def _chunks(explainer: TreeExplainer, X: Any, y: Any, index: IndexName, progress: bool | Report) -> Iterator[Array]:
     """Compute the values of a few rows at a time, of all rows or of all batches, one after the other."""
+    labels = None if y is None else np.asarray(y)
     several = batches(X)
+    n_rows = 0
     if several is None:
         with reporting(progress) as report:
-            yield from _chunks_of(explainer, X, "X", index, report)
+            for values in _chunks_of(explainer, X, "X", labels, index, report):
+                n_rows += len(values)
+                yield values
             if report is not None:
                 report(1.0)
-        return
-    if progress is not False:
+    elif progress is not False:
         raise InputError("progress needs to know the number of rows, and batches do not tell; count them as they come")
-    for number, batch in enumerate(several):
-        yield from _chunks_of(explainer, batch, f"batch {number} of X", index, None)
+    else:
+        for number, batch in enumerate(several):
+            rest = None if labels is None else labels[n_rows:]
+            for values in _chunks_of(explainer, batch, f"batch {number} of X", rest, index, None):
+                n_rows += len(values)
+                yield values
+    if labels is not None and len(labels) != n_rows:
+        raise InputError(f"y has {len(labels)} labels, but X has {n_rows} rows; give one label per row")
 
 
 def _chunks_of(
-    explainer: TreeExplainer, rows: Any, what: str, index: IndexName, report: Report | None
+    explainer: TreeExplainer, rows: Any, what: str, labels: Array | None, index: IndexName, report: Report | None
 ) -> Iterator[Array]:
     matrix = explainer._read(rows, what).matrix
     numbers_a_row = prod([len(explainer.feature_names)] * _order(index)) * explainer._n_outputs
     step = max(1, _CHUNK // max(1, numbers_a_row))
     for start in range(0, len(matrix), step):
-        yield explainer._explain(matrix[start : start + step], index, np.float64, False)
+        chunk = slice(start, min(start + step, len(matrix)))
+        y = None if labels is None else labels[chunk]
+        yield explainer._explain(matrix[chunk], index, np.float64, False, y)
         if report is not None:
-            report(min(1.0, (start + step) / len(matrix)))
+            report(chunk.stop / len(matrix))
 
 
 def _order(index: str) -> int:

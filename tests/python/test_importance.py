@@ -14,6 +14,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from xgboost import XGBClassifier
 
 import arborshap.importance
 from arborshap import Forest, ForestBuilder, InputError, TreeExplainer
@@ -137,6 +141,32 @@ def test_ranking_pairs_puts_both_halves_together(X: Array) -> None:
     frame = result.to_frame()
     assert list(frame.columns) == ["player", "other", "importance", "0", "1"]
     np.testing.assert_allclose(frame["0"] + frame["1"], frame["importance"])
+
+
+def test_importance_for_a_loss(X: Array) -> None:
+    """Labels go with their rows, through chunks and batches."""
+    y = (X[:, 0] > 0.2).astype(int)
+    model = XGBClassifier(n_estimators=6, max_depth=2, n_jobs=1).fit(X, y)
+    loss = TreeExplainer(model, X[:30], model_output="log_loss")
+    values = loss.shap_values(X, y)
+    np.testing.assert_allclose(loss.importance(X, y).values, np.abs(values).mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(loss.importance(iter([X[:7], X[7:]]), y).values, np.abs(values).mean(axis=0), rtol=1e-12)
+    largest = np.abs(values).max(axis=1)
+    np.testing.assert_array_equal(np.abs(loss.top_values(X, 1, y=y).values[:, 0]), largest)
+    with pytest.raises(InputError, match="needs y"):
+        loss.importance(X)
+    with pytest.raises(InputError, match="y has 91 labels, but X has 90 rows"):
+        loss.importance(iter([X[:7], X[7:]]), np.append(y, 0))
+
+
+def test_importance_in_the_raw_columns_of_a_pipeline(X: Array) -> None:
+    frame = pd.DataFrame(X, columns=NAMES).assign(e=np.where(X[:, 4] > 0, "warm", "cold"))
+    encode = make_column_transformer((OneHotEncoder(), ["e"]), remainder="passthrough")
+    pipeline = make_pipeline(encode, XGBClassifier(n_estimators=6, max_depth=2, n_jobs=1))
+    explainer = TreeExplainer(pipeline.fit(frame, (X[:, 0] * X[:, 4] > 0).astype(int)), frame)
+    result = explainer.importance(iter([frame[:40], frame[40:]]))
+    assert sorted(result.feature_names) == NAMES
+    np.testing.assert_allclose(result.values, np.abs(explainer.shap_values(frame)).mean(axis=0), rtol=1e-12)
 
 
 def test_progress_reaches_one(explainer: TreeExplainer, X: Array) -> None:
