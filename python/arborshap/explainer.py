@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap import _core
+from arborshap import _core, saved
 from arborshap._checks import (
     check_fits,
     checked_choice,
@@ -23,6 +24,7 @@ from arborshap._numbers import Matrix
 from arborshap._progress import Report, reporting
 from arborshap._threads import thread_count
 from arborshap._verify import verify as verify_margins
+from arborshap.background import Background, gathered, with_weights
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.frames import Rows, _is_ready, column_names, read_rows, read_some_rows
@@ -117,39 +119,22 @@ class TreeExplainer:
     ) -> None:
         checked_choice("model_output", model_output, ["raw", "probability", "log_loss"])
         _check_perturbation(feature_perturbation, data)
-        self._n_threads = thread_count(n_jobs)
-        self._memory_limit = checked_memory_limit(memory_limit)
-        self._engine = engine
-        model, self._pipeline = split_pipeline(model, data)
-        self._to_verify = verify and self._pipeline is not None  # on the first raw rows that are read
-        # A dump says what its columns are called, but not where they are.
-        self._model = load(model, feature_names=column_names(data) if feature_names is None else feature_names)
+        background = self._set_up(model, data, groups, feature_names, verify, engine, n_jobs, memory_limit)
         forest = self._model.forest
         output = output_of(self._model, model_output, engine, has_background=data is not None)
-
-        n_columns = forest.n_features if self._pipeline is None else self._pipeline.n_columns
-        own_names = checked_names(feature_names, n_columns)
-        self._column_names = (self._pipeline or forest).feature_names or own_names
-        background = None if data is None else self._read(data, "data")
-        if background is not None:
-            if len(background.matrix) == 0:
-                raise InputError("data has no rows; the background needs at least one")
-            self._column_names = self._column_names or background.names
-        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(n_columns)))
-        if self._pipeline is None:
-            self._players, self._player_names = players_from(groups, self._data_names, n_columns)
-            self._data_players = self._players.tolist()
-        else:
-            self._players, self._data_players, self._player_names = self._pipeline.players(groups, self._data_names)
-        self._n_players = len(self._player_names)
-        self.output_names = None if forest.output_names is None else list(forest.output_names)
-
         if background is None:
             if sample_weight is not None:
-                raise InputError("sample_weight weighs the rows of data, and there is no data")
-            self._n_background = 0
-            self._core = self._compile(None, None)
+                raise InputError("sample_weight weighs the rows of data, and there are none here")
+            if isinstance(data, Background):
+                if output is not None:
+                    raise InputError(f"model_output={model_output!r} needs the rows of the background themselves")
+                data.lend_to(self, groups)
+            else:
+                self._n_background = 0
+                self._core = self._compile(None, None)
         else:
+            if len(background.matrix) == 0:
+                raise InputError("data has no rows; the background needs at least one")
             weights = checked_weights(sample_weight, len(background.matrix))
             if verify and self._pipeline is None:
                 verify_margins(self._model, background.matrix, "data", self._n_threads)
@@ -163,6 +148,47 @@ class TreeExplainer:
         # Without a background the first rows that come are what the model can be verified on.
         self._to_verify = verify and background is None
         self._core.plan(1, "shapley", str(engine))  # say now, not at the first call, that there is no such engine
+
+    def _set_up(
+        self,
+        model: Any,
+        data: Any,
+        groups: Groups | None,
+        feature_names: Sequence[str] | None,
+        verify: bool,
+        engine: str,
+        n_jobs: int | None,
+        memory_limit: int | None,
+    ) -> Rows | None:
+        """Read the model, its players and names, and the rows of `data`: all but what needs the whole background."""
+        self._n_jobs = n_jobs
+        self._n_threads = thread_count(n_jobs)
+        self._memory_limit = checked_memory_limit(memory_limit)
+        self._engine = engine
+        # A dump says what its columns are called, but not where they are.
+        known = data.column_names if isinstance(data, Background) else column_names(data)
+        if isinstance(data, Background):
+            data = None
+        model, self._pipeline = split_pipeline(model, data)
+        self._to_verify = verify and self._pipeline is not None  # on the first raw rows that are read
+        self._model = load(model, feature_names=known if feature_names is None else feature_names)
+        forest = self._model.forest
+
+        n_columns = forest.n_features if self._pipeline is None else self._pipeline.n_columns
+        own_names = checked_names(feature_names, n_columns)
+        self._column_names = (self._pipeline or forest).feature_names or own_names
+        background = None if data is None else self._read(data, "data")
+        if background is not None:
+            self._column_names = self._column_names or background.names
+        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(n_columns)))
+        if self._pipeline is None:
+            self._players, self._player_names = players_from(groups, self._data_names, n_columns)
+            self._data_players = self._players.tolist()
+        else:
+            self._players, self._data_players, self._player_names = self._pipeline.players(groups, self._data_names)
+        self._n_players = len(self._player_names)
+        self.output_names = None if forest.output_names is None else list(forest.output_names)
+        return background
 
     def __repr__(self) -> str:
         return f"<TreeExplainer of {self._model.library}: {self._model.forest!r}, {self._n_players} players, " + (
@@ -403,7 +429,7 @@ class TreeExplainer:
         -------
         Trace
             Types of edges, scenarios, S_X and S_Z, what every leaf contributes, and their sum: the tree's share of
-            ``pair_values(x, z)``.
+            ``pair_values(x, z)``. It is of the raw prediction, whatever `model_output` is.
         """
         return walk(
             self._model.forest,
@@ -444,6 +470,89 @@ class TreeExplainer:
         explanation = self._explanation(mean, base, ours, "shapley")
         explanation.reference = theirs.shown[0].copy() if len(theirs.matrix) == 1 else None
         return explanation[0]
+
+    @classmethod
+    def from_batches(cls, model: Any, batches: Iterable[Any], *, verify: bool = True, **options: Any) -> Self:
+        """Make an explainer against a background that comes batch by batch and is never in memory as a whole.
+
+        Parameters
+        ----------
+        model
+            As for the class.
+        batches
+            Rows of any kind that `data` may be, such as the record batches of a Parquet file; each may come as a tuple
+            with the weights of its rows. What is kept of them is a `Background`.
+        verify
+            Compare our margins with the library's own predictions, on rows of every batch.
+        **options
+            `groups`, `feature_names`, `engine`, `n_jobs` and `memory_limit`, as for the class.
+        """
+        rest = iter(batches)
+        first, weights = with_weights(next(rest, None))
+        if first is None:
+            raise InputError("batches is empty; the background needs at least one row")
+        reader = cls.__new__(cls)
+        given = {"groups": None, "feature_names": None, "engine": "auto", "n_jobs": None, "memory_limit": None}
+        if unknown := set(options) - set(given):
+            raise InputError(
+                f"from_batches has no option {sorted(unknown)[0]!r}; there are {', '.join(given)} and verify"
+            )
+        rows = reader._set_up(model, first, verify=verify, **{**given, **options})
+        assert rows is not None
+        background = gathered(reader, rows, rest, weights, verify)
+        return cls(model, background, verify=False, **options)
+
+    def explain_batches(
+        self, batches: Iterable[Any], *, index: IndexName = "shapley", dtype: Any = np.float64
+    ) -> Iterator[Explanation]:
+        """Explain batch after batch, each when it is asked for.
+
+        Parameters
+        ----------
+        batches
+            Rows of any kind; for ``model_output="log_loss"`` each as a tuple with the labels of its rows.
+        index, dtype
+            As for a call.
+
+        Yields
+        ------
+        Explanation
+            Of each batch.
+        """
+        for i, batch in enumerate(batches):
+            rows, labels = with_weights(batch)
+            try:
+                yield self(rows, labels, index=index, dtype=dtype)
+            except InputError as error:
+                raise InputError(f"batch {i}: {error}") from error
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the explainer to a file that `load` reads with numpy alone, and Rust as well.
+
+        No pickle is in it. The file appears only when it is whole. ``docs/saved-format.md`` describes it.
+        """
+        saved.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None, memory_limit: int | None = None) -> Self:
+        """Read an explainer that `save` wrote: the same values to the last bit, without the model's library.
+
+        A file that was cut, changed, made up or written by another version raises a `ModelError` that says so. What
+        cannot be done any more is to compare with the library's own predictions.
+        """
+        return saved.load(cls, path, n_jobs, memory_limit)
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return saved.to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, n_jobs: int | None = None, memory_limit: int | None = None) -> Self:
+        """Read what `to_bytes` returned, as `load` does."""
+        return saved.from_bytes(cls, data, n_jobs, memory_limit)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return saved.reduced(self)
 
     @property
     def _n_outputs(self) -> int:

@@ -68,7 +68,9 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
         return drawn.names, np.abs(drawn.values).mean(axis=0), "mean size over the rows"
     total = drawn.base[0] + drawn.values[0].sum()
     ends = _style.sizes(np.array([drawn.base[0], total]), of=drawn.values[0])
-    what = "values" if explanation.index == "banzhaf" else f"from the base value {ends[0]} to the prediction {ends[1]}"
+    what = (
+        "values" if explanation.index == "banzhaf" else f"from the base value {ends[0]} to the model output {ends[1]}"
+    )
     return [drawn.label(0, name) for name in drawn.names], drawn.values[0], what
 
 

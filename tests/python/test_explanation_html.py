@@ -35,7 +35,7 @@ def test_one_row() -> None:
     assert [line[:2] for line in shown] == [("b = missing", f"{MINUS}4.00"), ("a = 5", "+1.00"), ("c = 7.5", "0.00")]
     assert [line[2] for line in shown] == pytest.approx([9, 9 / 4, 0])
     assert shown[0][3] != shown[1][3]
-    assert f"from the base value 2.00 to the prediction {MINUS}1.00" in explanation._repr_html_()
+    assert f"from the base value 2.00 to the model output {MINUS}1.00" in explanation._repr_html_()
 
 
 def test_several_rows_show_mean_sizes_and_how_many_are_left_out() -> None:

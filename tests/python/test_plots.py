@@ -180,8 +180,8 @@ def test_waterfall_leads_from_the_base_to_the_prediction() -> None:
     np.testing.assert_allclose(found[-1][0], 3.0)
     np.testing.assert_allclose(found[0][1], 3.0 + row.values.sum())
     assert labels(ax) == [*(f"f{j} = {_style.number(row.data[j])}" for j in order[:3]), "2 others together"]  # type: ignore[index]
-    ends = [text for text in texts(ax) if "value" in text or "prediction" in text]
-    assert [text.rsplit(" ", 1)[0] for text in ends] == ["base value", "prediction"]
+    ends = [text for text in texts(ax) if "value" in text or "output" in text]
+    assert [text.rsplit(" ", 1)[0] for text in ends] == ["base value", "model output"]
     assert float(ends[1].split()[-1]) == pytest.approx(3.0 + row.values.sum(), abs=0.006)
 
 

@@ -214,6 +214,27 @@ def test_categories_as_text_and_gaps_can_be_read_and_made_json() -> None:
     assert "x missing" in repr(trace)
 
 
+def test_behind_a_pipeline_cells_are_what_the_tree_reads() -> None:
+    import pandas as pd
+    from sklearn.ensemble import GradientBoostingRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"metres": 1000 + 50 * rng.normal(size=80), "tons": rng.normal(size=80)})
+    y = (frame["metres"] > 1010) * 2.0 + frame["tons"]
+    pipeline = make_pipeline(StandardScaler(), GradientBoostingRegressor(n_estimators=3, random_state=0)).fit(frame, y)
+    explainer = TreeExplainer(pipeline, frame)
+    x, z = frame.iloc[[0]], frame.iloc[[1]]
+    traces = [explainer.trace(x, z, tree) for tree in range(3)]
+    np.testing.assert_allclose(sum(trace.phi for trace in traces), explainer.pair_values(x, z)[0, 0], atol=1e-12)
+    read = dict(zip(frame.columns, pipeline[0].transform(x)[0], strict=True))
+    for split in (split for trace in traces for split in trace.splits):
+        assert split.x == pytest.approx(read[split.player])
+        assert split.threshold is not None
+        assert abs(split.threshold) < 10, "thresholds are in the tree's own units, and so are the cells beside them"
+
+
 def test_a_dict_says_all_that_the_trace_does() -> None:
     trace = figure_4([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])
     written = json.loads(json.dumps(trace.to_dict(), allow_nan=False))

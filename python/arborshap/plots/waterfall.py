@@ -22,7 +22,7 @@ def waterfall(explanation: Explanation, *, max_display: int, ax: Axes | None) ->
     drawn = _one_row(explanation, "waterfall")
     shown, others = shown_and_others(np.abs(drawn.values[0]), max_display)
     labels = [drawn.label(0, drawn.names[j]) for j in shown]
-    return _draw(drawn, shown, others, labels, ("base value", "prediction"), ax)
+    return _draw(drawn, shown, others, labels, ("base value", "model output"), ax)
 
 
 def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
@@ -84,7 +84,7 @@ def _draw(
     low_end, high_end = _style.sizes(np.array([base, stops[0]]), of=steps)
     for x, height, text in ((base, n - 0.2, f"{ends[0]} {low_end}"), (float(stops[0]), -0.8, f"{ends[1]} {high_end}")):
         ax.text(x, height, text, ha="center", va="center", fontsize=10, fontweight="bold")
-    ax.set_xlabel("raw prediction", fontsize=10)
+    ax.set_xlabel("model output", fontsize=10)
     return ax
 
 

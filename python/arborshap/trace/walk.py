@@ -175,8 +175,7 @@ class _Walker:
         return tuple(self.player_names[player] for player in players)
 
     def _cell(self, rows: Rows, column: int) -> Any:
-        """The cell as the caller gave it; where the model makes columns of its own, as the tree reads it."""
-        # The raw cells of a pipeline are of other columns than those that trees split on.
+        """The cell as the caller gave it; behind a pipeline, which makes columns of its own, as the tree reads it."""
         return (rows.shown if rows.raw is None else rows.matrix)[0, column]
 
 
