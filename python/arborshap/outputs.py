@@ -82,11 +82,12 @@ class ModelOutput:
         if not self.is_softmax:
             mean = _logistic_slope(start, end) if y is None else _softplus_slope(start, end) - y[:, None, None]
             return np.asarray(mean[..., np.newaxis] * diagonal * self.steepness)
-        share, product = _softmax_means(start.reshape(-1, self.n_margins), end.reshape(-1, self.n_margins), y is None)
+        start, end = start.reshape(-1, self.n_margins), end.reshape(-1, self.n_margins)
         if y is not None:
-            of_label = diagonal[y.astype(np.intp), np.newaxis, :]
-            return np.asarray(share.reshape(shape) - of_label)[:, :, np.newaxis, :]
-        return np.asarray(share[:, :, np.newaxis] * diagonal - product).reshape(*shape, self.n_margins)
+            mean = _softmax_means(start, end, two_by_two=False).reshape(shape)
+            return np.asarray(mean - diagonal[y.astype(np.intp), np.newaxis, :])[:, :, np.newaxis, :]
+        product = _softmax_means(start, end, two_by_two=True)
+        return np.asarray(product.sum(axis=2, keepdims=True) * diagonal - product).reshape(*shape, self.n_margins)
 
     def checked_labels(self, y: Any, n_rows: int) -> Array | None:
         """Turn the caller's labels into numbers: of the class, or for two classes anything from 0 to 1."""
@@ -298,8 +299,10 @@ def _softplus_slope(a: Array, b: Array) -> Array:
     return np.asarray(np.divide(rise, gap, out=_logistic(low), where=gap > 0.0))
 
 
-def _softmax_means(start: Array, end: Array, with_products: bool) -> tuple[Array, Array]:
-    """Average a softmax, and the products of its entries two by two, over the straight line between margins.
+def _softmax_means(start: Array, end: Array, *, two_by_two: bool) -> Array:
+    """Average over the straight line between margins: a softmax, (n, k), or the products of two of its entries.
+
+    The products, (n, k, k), are zero where an entry would meet itself: entries sum to 1, so the others tell those.
 
     The softmax has its poles where the margins' imaginary parts are pi apart, so that panels over which margins drift
     apart by no more than `_SPREAD` leave Gauss-Legendre a wide strip without any.
@@ -307,20 +310,22 @@ def _softmax_means(start: Array, end: Array, with_products: bool) -> tuple[Array
     n, k = start.shape
     change = end - start
     panels = np.maximum(1, np.ceil((change.max(axis=1) - change.min(axis=1)) / _SPREAD)).astype(np.intp)
-    share, product = np.zeros((n, k)), np.zeros((n, k, k) if with_products else (n, 0, 0))
+    means = np.zeros((n, k, k) if two_by_two else (n, k))
     for count in np.unique(panels).tolist():
         of_count = np.flatnonzero(panels == count)
         # Margins first and pairs last: every step is then one long loop, the same for a pair whatever stands beside it.
         a, b = start[of_count].T.copy(), change[of_count].T.copy()
-        shares, products = np.zeros_like(a), np.zeros((k, *a.shape) if with_products else (0, 0, len(of_count)))
+        sums = np.zeros((k, *a.shape) if two_by_two else a.shape)
         for panel in range(count):
             for node, weight in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True):
                 p = a + b * ((panel + 0.5 * (1.0 + node)) / count)
                 p = np.exp(p - p.max(axis=0))
                 p /= reduce(np.add, p)
                 weighted = p * (0.5 * weight / count)
-                shares += weighted
-                if with_products:
-                    products += p[:, np.newaxis] * weighted
-        share[of_count], product[of_count] = shares.T, products.T
-    return share, product
+                if two_by_two:
+                    for j in range(1, k):
+                        sums[j, :j] += p[:j] * weighted[j]
+                else:
+                    sums += weighted
+        means[of_count] = sums.T
+    return means + means.swapaxes(1, 2) if two_by_two else means

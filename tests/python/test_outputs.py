@@ -298,21 +298,27 @@ def test_slopes_are_exact_however_near_or_far_the_margins(loss: bool) -> None:
 
 def test_a_softmax_of_two_is_a_logistic_function_of_their_difference() -> None:
     rng = np.random.default_rng(5)
-    spread = 10.0 ** rng.uniform(-8, 2.5, size=(200, 1))
-    start, end = rng.normal(size=(2, 200, 2)) * spread
-    share, product = outputs._softmax_means(start, end, True)
+    start, end = rng.normal(size=(2, 200, 2)) * 10.0 ** rng.uniform(-8, 2.5, size=(200, 1))
+    product = outputs._softmax_means(start, end, two_by_two=True)
     slope = outputs._logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
-    np.testing.assert_allclose(share[:, 1] - product[:, 1, 1], slope, rtol=0, atol=1e-14)
     np.testing.assert_allclose(product[:, 0, 1], slope, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(product[:, 1, 0], product[:, 0, 1])
+    assert not product[:, [0, 1], [0, 1]].any()
 
 
 def test_mean_slopes_of_a_softmax_lead_from_one_end_to_the_other() -> None:
     rng = np.random.default_rng(6)
-    start, end = rng.normal(size=(2, 300, 7)) * 10.0 ** rng.uniform(-6, 2, size=(300, 1))
-    share, product = outputs._softmax_means(start, end, True)
-    slopes = share[:, :, np.newaxis] * np.eye(7) - product
-    reached = np.einsum("nkj,nj->nk", slopes, end - start)
-    np.testing.assert_allclose(reached, outputs._softmax(end) - outputs._softmax(start), rtol=0, atol=2e-13)
+    softmax = outputs.ModelOutput(is_loss=False, is_softmax=True, steepness=1.0, n_margins=7, labels=None)
+    loss = outputs.ModelOutput(is_loss=True, is_softmax=True, steepness=1.0, n_margins=7, labels=None)
+    y = np.array([3.0, 0.0])
+    theirs = rng.normal(size=(300, 7)) * 10.0 ** rng.uniform(-6, 2, size=(300, 1))
+    ours = np.vstack([theirs[1] + 1e-7, rng.normal(size=7)])
+    for output, labels in ((softmax, None), (loss, y)):
+        reached = np.einsum("xzkj,xzj->xzk", output.slopes(ours, theirs, labels), ours[:, np.newaxis] - theirs)
+        for x in range(2):
+            label = None if labels is None else labels[x : x + 1]
+            expected = output.of(ours[x : x + 1], label) - output.of(theirs, label)
+            np.testing.assert_allclose(reached[x], expected, rtol=0, atol=1e-12 if labels is None else 1e-11)
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "lightgbm, 3 classes"])
