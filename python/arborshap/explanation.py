@@ -253,7 +253,8 @@ class Explanation:
         if self.base_values.shape != base_shape:
             message = f"values of shape {shape} need base_values of shape {base_shape}, got {self.base_values.shape}"
             raise InputError(message)
-        if len(self.data_players) != len(self.data_names) or set(self.data_players) != set(self.feature_names):
+        named = self.data_players == self.feature_names or set(self.data_players) == set(self.feature_names)
+        if len(self.data_players) != len(self.data_names) or not named:
             raise InputError("data_players must name, for every data column, the player it belongs to")
         if self.data is not None and self.data.shape != (shape[0], len(self.data_names)):
             message = f"data must have {shape[0]} rows and {len(self.data_names)} columns, got shape {self.data.shape}"
