@@ -6,6 +6,7 @@
 """
 
 from arborshap._core import __version__
+from arborshap.background import Background
 from arborshap.exceptions import (
     ArborshapError,
     InputError,
@@ -22,6 +23,7 @@ from arborshap.models import supported_models
 
 __all__ = [
     "ArborshapError",
+    "Background",
     "Explanation",
     "Forest",
     "ForestBuilder",

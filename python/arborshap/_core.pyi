@@ -54,7 +54,7 @@ class Forest:
     @property
     def max_depth(self) -> int: ...
     def arrays(self) -> dict[str, Any]:
-        """The arrays it is made of, by name; `cover` may be None. Leaves are vectors everywhere if they are anywhere."""
+        """The arrays it is made of, by name; `cover` may be None. Leaves are vectors everywhere if anywhere."""
     def margin(self, rows: Matrix, n_threads: int) -> NDArray[np.float64]:
         """The raw prediction in float64: (rows, outputs)."""
 

@@ -30,7 +30,7 @@ from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.frames import Rows, _is_ready, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
-from arborshap.models import load
+from arborshap.models import Model, load
 from arborshap.outputs import OutputName, Rescaled, check_no_labels, output_of
 from arborshap.pipelines import split_pipeline
 from arborshap.plan import Plan
@@ -99,6 +99,9 @@ class TreeExplainer:
         If the background or an argument is not usable.
     """
 
+    output_names: list[str] | None
+    _model: Model
+    _n_players: int
     _rescaled: Rescaled | None = None
     """What computes probabilities or losses, where the raw prediction is not what is explained."""
 
@@ -472,7 +475,18 @@ class TreeExplainer:
         return explanation[0]
 
     @classmethod
-    def from_batches(cls, model: Any, batches: Iterable[Any], *, verify: bool = True, **options: Any) -> Self:
+    def from_batches(
+        cls,
+        model: Any,
+        batches: Iterable[Any],
+        *,
+        groups: Groups | None = None,
+        feature_names: Sequence[str] | None = None,
+        verify: bool = True,
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+    ) -> Self:
         """Make an explainer against a background that comes batch by batch and is never in memory as a whole.
 
         Parameters
@@ -484,23 +498,20 @@ class TreeExplainer:
             with the weights of its rows. What is kept of them is a `Background`.
         verify
             Compare our margins with the library's own predictions, on rows of every batch.
-        **options
-            `groups`, `feature_names`, `engine`, `n_jobs` and `memory_limit`, as for the class.
+        groups, feature_names, engine, n_jobs, memory_limit
+            As for the class.
         """
         rest = iter(batches)
         first, weights = with_weights(next(rest, None))
         if first is None:
             raise InputError("batches is empty; the background needs at least one row")
-        reader = cls.__new__(cls)
-        given = {"groups": None, "feature_names": None, "engine": "auto", "n_jobs": None, "memory_limit": None}
-        if unknown := set(options) - set(given):
-            raise InputError(
-                f"from_batches has no option {sorted(unknown)[0]!r}; there are {', '.join(given)} and verify"
-            )
-        rows = reader._set_up(model, first, verify=verify, **{**given, **options})
+        explainer = cls.__new__(cls)
+        rows = explainer._set_up(model, first, groups, feature_names, verify, engine, n_jobs, memory_limit)
         assert rows is not None
-        background = gathered(reader, rows, rest, weights, verify)
-        return cls(model, background, verify=False, **options)
+        gathered(explainer, rows, rest, weights, verify).lend_to(explainer, None)
+        explainer._to_verify = False
+        explainer._core.plan(1, "shapley", str(engine))
+        return explainer
 
     def explain_batches(
         self, batches: Iterable[Any], *, index: IndexName = "shapley", dtype: Any = np.float64

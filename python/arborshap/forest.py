@@ -156,6 +156,26 @@ class Forest:
         for name, expected in (("feature_names", native.n_features), ("output_names", native.n_outputs)):
             object.__setattr__(self, name, _names(name, getattr(self, name), expected))
 
+    @classmethod
+    def of_native(
+        cls,
+        native: _core.Forest,
+        feature_names: Sequence[str] | None = None,
+        output_names: Sequence[str] | None = None,
+    ) -> Self:
+        """Give a native forest its arrays again, without building it anew."""
+        forest = object.__new__(cls)
+        for name, array in native.arrays().items():
+            if array is not None:
+                array.flags.writeable = False
+            object.__setattr__(forest, name, array)
+        object.__setattr__(forest, "n_features", native.n_features)
+        object.__setattr__(forest, "native", native)
+        names = ("feature_names", feature_names, native.n_features), ("output_names", output_names, native.n_outputs)
+        for name, given, expected in names:
+            object.__setattr__(forest, name, _names(name, given, expected))
+        return forest
+
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, f.name) for f in fields(self) if f.init)
 

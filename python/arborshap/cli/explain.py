@@ -16,8 +16,9 @@ import numpy as np
 
 from arborshap import TreeExplainer, __version__
 from arborshap._progress import Report, reporting
+from arborshap._whole_files import appearing_whole
 from arborshap.cli.models import explainer_of
-from arborshap.cli.results import Results, appearing_whole
+from arborshap.cli.results import Results
 from arborshap.cli.table import Batch, Columns, Table, choose_columns, open_table
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES

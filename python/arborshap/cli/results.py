@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -54,29 +50,6 @@ def _cells(column: Any) -> list[Any]:
         column = column.astype(str)  # as float64 it would show digits that it does not have
     cells: list[Any] = column if isinstance(column, list) else column.tolist()
     return cells
-
-
-@contextmanager
-def appearing_whole(path: Path) -> Iterator[Path]:
-    """Make a file beside `path` that takes its place when all went well, and goes away if not."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be written: {error.strerror}") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o666 & ~_umask())  # as any new file, not as a temporary one
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 class Results:

@@ -163,8 +163,10 @@ def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
     if encode is None:
         return None
     recoding: Any = getattr(encode, "recoding", encode)
+    name: str
+    kind: type[XGBoostRecoding | LightGBMRecoding | OrdinalRecoding]
     for name, kind in _BY_NAME.items():
-        if type(recoding) is kind:
+        if isinstance(recoding, kind):
             described = asdict(recoding)
             for known in described["categories"]:
                 for category in known or ():
@@ -193,9 +195,9 @@ def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray
     if kind is XGBoostRecoding and len(lists) == n_features and isinstance(fields.get("missing"), float):
         return XGBoostRecoding(lists, fields["missing"])
     columns = fields.get("category_columns")
-    if kind is LightGBMRecoding and fields.get("n_features") == n_features and isinstance(columns, list):
-        if all(isinstance(j, int) and 0 <= j < n_features for j in columns):
-            return LightGBMRecoding(n_features, lists, columns)
+    is_listed = isinstance(columns, list) and all(isinstance(j, int) and 0 <= j < n_features for j in columns)
+    if kind is LightGBMRecoding and fields.get("n_features") == n_features and is_listed:
+        return LightGBMRecoding(n_features, lists, fields["category_columns"])
     if kind is OrdinalRecoding and len(lists) == n_features:
         return OrdinalRecoding(lists)
     raise ModelError("the saved recoding of rows does not fit the model's columns")
