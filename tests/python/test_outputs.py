@@ -60,6 +60,23 @@ def lightgbm_classifier(target: str, **options: Any) -> Classifier:
     )
 
 
+def lightgbm_wrapper(target: str) -> Classifier:
+    import lightgbm
+
+    given = data()
+    labels = np.array(["high", "low", "mid"])[getattr(given, target)]
+    model = lightgbm.LGBMClassifier(n_estimators=5, num_leaves=6, min_child_samples=5, n_jobs=1, verbose=-1)
+    model.fit(given.X, labels)
+    n_margins = 3 if target == "classes" else 1
+    return Classifier(
+        model,
+        lambda X: columns_of(model.predict(X, raw_score=True)),
+        lambda X: columns_of(model.predict_proba(X)[:, -n_margins:]),
+        model.classes_.tolist(),
+        1e-9,
+    )
+
+
 def sklearn_classifier(kind: str, target: str, **options: Any) -> Classifier:
     from sklearn import ensemble
 
@@ -102,6 +119,8 @@ CLASSIFIERS: dict[str, Callable[[], Classifier]] = {
     "lightgbm": lambda: lightgbm_classifier("binary", objective="binary"),
     "lightgbm, steep": lambda: lightgbm_classifier("binary", objective="binary", sigmoid=2.5),
     "lightgbm, 3 classes": lambda: lightgbm_classifier("classes", objective="multiclass", num_class=3),
+    "lightgbm, named": lambda: lightgbm_wrapper("binary"),
+    "lightgbm, named, 3 classes": lambda: lightgbm_wrapper("classes"),
     "boosting": lambda: sklearn_classifier("GradientBoostingClassifier", "binary", **BOOSTING),
     "boosting, exponential": lambda: sklearn_classifier(
         "GradientBoostingClassifier", "binary", loss="exponential", **BOOSTING
@@ -337,6 +356,13 @@ def test_a_row_has_the_same_bits_whatever_is_explained_with_it(name: str, monkey
     assert len(seen) > 100
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+
+
+def test_no_rows_have_no_values() -> None:
+    X = data().X
+    explainer = TreeExplainer(classifier("lightgbm, 3 classes").model, X[BACKGROUND], model_output="probability")
+    assert explainer(X[:0]).shape == (0, 5, 3)
+    assert explainer.pair_values(X[:0]).shape == (0, 10, 5, 3)
 
 
 def test_groups_play_as_one() -> None:
