@@ -71,7 +71,7 @@ def lightgbm_wrapper(target: str) -> Classifier:
     return Classifier(
         model,
         lambda X: columns_of(model.predict(X, raw_score=True)),
-        lambda X: columns_of(model.predict_proba(X)[:, -n_margins:]),
+        lambda X: columns_of(np.asarray(model.predict_proba(X))[:, -n_margins:]),
         model.classes_.tolist(),
         1e-9,
     )
