@@ -1,4 +1,4 @@
-"""``arborshap inspect``: what is in a model file."""
+"""``arborshap inspect``: what is in a model file or a saved explainer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from arborshap import TreeExplainer
+from arborshap.cli.models import is_saved
 from arborshap.forest import Forest
 from arborshap.models import load
 
@@ -17,21 +19,28 @@ _SHOWN = 10
 
 def inspect(wanted: argparse.Namespace) -> None:
     """Print what the trees are like and which features they use most."""
-    model = load(str(wanted.model))
+    explainer = TreeExplainer.load(wanted.model) if is_saved(wanted.model) else None
+    model = load(str(wanted.model)) if explainer is None else explainer._model
     found = _facts(model.forest) | {"library": model.library, "link": model.link}
+    if explainer is not None:
+        found |= {"players": explainer.feature_names, "background_rows": explainer._n_background}
     if wanted.json:
         print(json.dumps(found))
         return
     outputs = found["outputs"] if found["output_names"] is None else ", ".join(found["output_names"])
     print(f"{wanted.model}: {model.library}")
-    for name, text in [
+    facts = [
         ("trees", f"{found['trees']:,}, up to {found['max_depth']} deep"),
         ("nodes", f"{found['nodes']:,}, {found['leaves']:,} of them leaves"),
         ("features", f"{found['features']:,}, {sum(count > 0 for count in found['splits'].values()):,} of them used"),
         ("outputs", f"{outputs}, link {found['link']}"),
         ("categories", f"{found['categorical_splits']:,} splits on sets of categories"),
         ("path-dependent", "yes" if found["has_cover"] else "no: the file has no training weights, give a background"),
-    ]:
+    ]
+    if explainer is not None:
+        facts.append(("players", f"{len(found['players']):,}: {', '.join(found['players'][:_SHOWN])}"))
+        facts.append(("background", f"{found['background_rows']:,} rows"))
+    for name, text in facts:
         print(f"  {name:<15} {text}")
     print("  most splits on  " + ", ".join(f"{name} ({count:,})" for name, count in _most(found["splits"])))
 

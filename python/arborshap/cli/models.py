@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,16 @@ from arborshap.cli.table import Table, choose_columns, open_table
 from arborshap.exceptions import InputError
 from arborshap.models import load
 
+_SAVED = b"ARBORSHP"
+
 _BACKGROUND_ROWS = 2**16
 """Background rows read at a time."""
 
 
 def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
-    """Build the explainer: of a model file and a background, or of a model file alone."""
+    """Build the explainer: a saved one, or of a model file with a background or without."""
+    if is_saved(wanted.model):
+        return _saved(wanted)
     background = None if wanted.background is None else open_table(wanted.background, "background")
     _check_ignored(wanted.ignore, [rows] if background is None else [rows, background])
     set_apart = [*wanted.ignore, *wanted.id]
@@ -28,28 +33,61 @@ def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
     names = None if names is None else [name for name in names if name not in set_apart]
     model = load(str(wanted.model), feature_names=names)
     own_names, n_features = model.forest.feature_names, model.forest.n_features
-    data = None
-    if background is not None:
-        columns = choose_columns(
-            background,
-            own_names,
-            n_features,
-            ignored=set_apart,
-            spaces_are_underscores=model.library.startswith("lightgbm"),
-        )
-        data = _joined([batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS)])
-        if data is None:
-            raise InputError(f"background {str(background.path)!r} has no rows")
-    return TreeExplainer(
-        model,
-        data,
-        groups=None if wanted.groups is None else read_groups(wanted.groups),
-        model_output=wanted.model_output,
+    options: dict[str, Any] = {
+        "groups": None if wanted.groups is None else read_groups(wanted.groups),
         # A model that names its columns keeps its own names; any other learns them from the file.
-        feature_names=names if own_names is None and names is not None and len(names) == n_features else None,
-        n_jobs=wanted.jobs,
-        memory_limit=wanted.memory_limit,
+        "feature_names": names if own_names is None and names is not None and len(names) == n_features else None,
+        "n_jobs": wanted.jobs,
+        "memory_limit": wanted.memory_limit,
+    }
+    if background is None:
+        return TreeExplainer(model, model_output=wanted.model_output or "raw", **options)
+    columns = choose_columns(
+        background,
+        own_names,
+        n_features,
+        ignored=set_apart,
+        spaces_are_underscores=model.library.startswith("lightgbm"),
     )
+    batches = (batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS))
+    try:
+        if wanted.model_output in (None, "raw"):
+            return TreeExplainer.from_batches(model, _some(batches, background), **options)
+        # What is rescaled pair by pair needs the rows themselves.
+        data = _joined(list(_some(batches, background)))
+        return TreeExplainer(model, data, model_output=wanted.model_output, **options)
+    except InputError as error:
+        if str(background.path) in str(error):
+            raise
+        raise InputError(f"background {str(background.path)!r}: {error}") from error
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a file begins as `TreeExplainer.save` lets it begin."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SAVED)) == _SAVED
+    except OSError:
+        return False  # whoever reads it as a model will say what is wrong
+
+
+def _saved(wanted: argparse.Namespace) -> TreeExplainer:
+    for option, given in [
+        ("--background", wanted.background),
+        ("--groups", wanted.groups),
+        ("--model-output", wanted.model_output),
+    ]:
+        if given is not None:
+            raise InputError(f"{str(wanted.model)!r} is a saved explainer, which brings its own: leave out {option}")
+    return TreeExplainer.load(wanted.model, n_jobs=wanted.jobs, memory_limit=wanted.memory_limit)
+
+
+def _some(batches: Iterator[Any], background: Table) -> Iterator[Any]:
+    first = next(batches, None)
+    if first is None:
+        raise InputError(f"background {str(background.path)!r} has no rows")
+    yield first
+    yield from batches
 
 
 def _check_ignored(names: list[str], tables: list[Table]) -> None:
@@ -84,8 +122,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _joined(batches: list[Any]) -> Any:
-    if not batches:
-        return None
     if isinstance(batches[0], np.ndarray):
         return np.concatenate(batches)
     import pyarrow

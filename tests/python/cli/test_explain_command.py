@@ -192,3 +192,37 @@ def test_a_page_to_look_at(files: Files, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_page_is_not_left_behind_by_a_late_error(files: Files) -> None:
     files.write("late.csv", ",".join(NAMES) + "\n" + "1,2,3,4\n" * 9 + "1,2,3,four\n")
     assert "row 9" in files.refused("late.csv", "out.csv", "--chunk-rows", 5, "--report", files.path("page.html"))
+
+
+def test_a_saved_explainer_needs_nothing_else(files: Files) -> None:
+    groups = {"body": ["age", "bmi"]}
+    explainer = TreeExplainer(str(files.path("model.json")), files.rows, groups=groups)
+    saved = files.path("saved.explainer")
+    explainer.save(saved)
+    named = ["--rows", str(files.path("rows.csv")), "--out", str(files.path("out.csv"))]
+    assert main(["explain", str(saved), *named]) == 0
+    table = read(files.path("out.csv"))
+    assert list(table.columns) == ["body", "pressure", "sugar"]
+    np.testing.assert_array_equal(table.to_numpy(), explainer.shap_values(files.rows))
+    for option, value in [("--background", files.path("rows.npy")), ("--model-output", "raw")]:
+        assert main(["explain", str(saved), *named, option, str(value)]) == 1
+        assert f"leave out {option}" in files.capsys.readouterr().err
+    assert main(["inspect", str(saved), "--json"]) == 0
+    facts = json.loads(files.capsys.readouterr().out)
+    assert (facts["players"], facts["background_rows"]) == (["body", "pressure", "sugar"], 60)
+    assert main(["inspect", str(saved)]) == 0
+    assert "background      60 rows" in files.capsys.readouterr().out
+    saved.write_bytes(saved.read_bytes()[:-20])
+    assert main(["explain", str(saved), *named]) == 1
+    assert "saved.explainer" in files.capsys.readouterr().err
+
+
+def test_a_background_in_many_batches(files: Files, explainer: TreeExplainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arborshap.cli.models._BACKGROUND_ROWS", 13)
+    for background in ("rows.csv", "rows.parquet", "rows.npy"):
+        assert files.explain("rows.csv", "out.npy", background=background) == 0
+        np.testing.assert_array_equal(np.load(files.path("out.npy")), explainer.shap_values(files.rows))
+    files.rows.assign(bmi="high").to_parquet(files.path("text.parquet"))
+    refusal = files.refused("rows.csv", "out.npy", background="text.parquet")
+    assert "background '" in refusal
+    assert "column 'bmi' has dtype" in refusal

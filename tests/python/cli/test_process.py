@@ -132,3 +132,5 @@ def test_two_million_rows_in_little_memory(files: Files) -> None:
     expected = TreeExplainer(str(files.path("model.json")), files.rows).shap_values(last)
     ours = written.read_row_group(written.num_row_groups - 1).to_pandas().to_numpy()[-1000:]
     np.testing.assert_array_equal(ours, expected)
+    as_background = explain(files, "few.parquet", "out.parquet", "--background", files.path("many.parquet"))
+    assert most_memory(as_background) < least + 60e6
