@@ -191,7 +191,8 @@ class Rescaled:
         self._n_players = n_players
         self._background = background
         self._margins = forest.margin(background, n_threads)
-        self._shares = np.full(len(background), 1.0 / len(background)) if weights is None else weights / weights.sum()
+        shares = np.ones(len(background)) if weights is None else weights
+        self._shares = shares / shares.sum() if len(shares) else shares
         self._n_threads = n_threads
 
     def against(self, others: Matrix) -> Rescaled:
@@ -258,7 +259,7 @@ class Rescaled:
         margins = self._forest.margin(rows, self._n_threads)
         n, m, k = len(rows), len(self._background), self.output.n_margins
         numbers_a_pair = k * self._n_players + 4 * k * k
-        wide = min(m, 1024, max(1, _CHUNK // numbers_a_pair))
+        wide = max(1, min(m, 1024, _CHUNK // numbers_a_pair))
         tall = max(1, _CHUNK // (numbers_a_pair * wide))
         for start in range(0, n, tall):
             for first in range(0, m, wide):

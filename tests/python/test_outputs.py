@@ -363,6 +363,7 @@ def test_no_rows_have_no_values() -> None:
     explainer = TreeExplainer(classifier("lightgbm, 3 classes").model, X[BACKGROUND], model_output="probability")
     assert explainer(X[:0]).shape == (0, 5, 3)
     assert explainer.pair_values(X[:0]).shape == (0, 10, 5, 3)
+    assert explainer.pair_values(X[:2], X[:0]).shape == (2, 0, 5, 3)
 
 
 def test_groups_play_as_one() -> None:
