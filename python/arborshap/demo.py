@@ -1,7 +1,7 @@
 """A look at arborshap in a few seconds: ``python -m arborshap.demo`` (with ``pip install 'arborshap[demo]'``).
 
 Trains an XGBoost classifier on the breast cancer data that comes with scikit-learn, explains every tumour against the
-whole training set, column by column and measurement by measurement, and checks that the values add up.
+whole training set, column by column and measurement by measurement, checks that the values add up, and writes a report.
 """
 
 import os
@@ -17,6 +17,7 @@ from arborshap import TreeExplainer, __version__
 Array = NDArray[np.float64]
 
 TREES, DEPTH = 200, 4
+REPORT = "demo-report.html"  # in the current directory
 WIDTH = 32  # of the longest bar, in characters
 
 
@@ -82,6 +83,13 @@ def main() -> int:
     title(f"Held-out tumour {row}, the least certain of all (it was {truth})")
     chart(explanation.feature_names, explanation.values[row], limit=10, signed=True)
     print(f"  {'expected value + all of these':>31}  {expected + explanation.values[row].sum():+.3f} log-odds")
+
+    title("To look at in a browser, from disk and without a network")
+    try:
+        page = explainer(X).report(REPORT, title="What makes a tumour look malignant?")
+        fact("report", str(page.resolve()))
+    except OSError as error:
+        fact("report", f"could not be written: {error}")
     return 0 if adds_up else 1
 
 

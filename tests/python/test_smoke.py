@@ -1,5 +1,7 @@
 """Import and explain, quickly: what runs on every CPython and platform, with whichever model libraries are there."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,14 @@ def test_values_are_the_definition(case: Case) -> None:
     np.testing.assert_allclose(values.reshape(expected.shape), expected, rtol=0, atol=case.tolerance * scale)
 
 
-def test_the_demonstration_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demonstration_adds_up(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("xgboost")
     pytest.importorskip("sklearn")
+    monkeypatch.chdir(tmp_path)
     assert demo.main() == 0
-    assert "569 rows x 426 background rows = 242,394 pairs" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "569 rows x 426 background rows = 242,394 pairs" in printed
+    assert str(tmp_path / demo.REPORT) in printed
+    assert "</html>" in (tmp_path / demo.REPORT).read_text(encoding="utf-8")
