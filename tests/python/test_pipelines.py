@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -144,6 +145,16 @@ def test_groups_join_raw_columns_on_top_of_what_the_steps_mix() -> None:
         TreeExplainer(it.pipeline, it.Z, groups=it.pipeline[:-1])
 
 
+def test_players_of_the_same_name_are_refused() -> None:
+    frame = table(60, gaps=False)[["w", "v", "size"]].rename(columns={"size": "w + v"})
+    mixed = make_column_transformer((PCA(1), ["w", "v"]), ("passthrough", ["w + v"]))
+    pipeline = make_pipeline(mixed, forest()).fit(frame, frame["w"])
+    with pytest.raises(InputError, match="two players would have the same name"):
+        TreeExplainer(pipeline, frame)
+    named = TreeExplainer(pipeline, frame, groups={"both": ["w", "v"]})
+    assert named.feature_names == ["both", "w + v"]
+
+
 def test_without_a_background_values_are_path_dependent_and_verified_on_the_first_rows() -> None:
     it = fitted("one-hot, binary dropped")
     explainer = TreeExplainer(it.pipeline)
@@ -185,9 +196,11 @@ def test_a_pipeline_fitted_on_an_array_takes_arrays_and_frames() -> None:
     values = explainer.shap_values(frame[20:30].to_numpy())
     worth = worths(pipeline.predict, frame[20:30].to_numpy(), frame[:20].to_numpy(), [0, 1, 2])
     np.testing.assert_allclose(values, oracle.shapley(worth)[..., 0], atol=1e-9)
-    named = TreeExplainer(pipeline, frame[:20])
-    assert named.feature_names == ["w", "size", "v"]
-    np.testing.assert_array_equal(named.shap_values(frame[20:30][["v", "w", "size"]]), values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns of names where it was fitted without
+        named = TreeExplainer(pipeline, frame[:20])
+        assert named.feature_names == ["w", "size", "v"]
+        np.testing.assert_array_equal(named.shap_values(frame[20:30][["v", "w", "size"]]), values)
 
 
 def test_sparse_raw_rows() -> None:
