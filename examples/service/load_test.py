@@ -19,20 +19,22 @@ from pathlib import Path
 
 import numpy as np
 
+from arborshap import TreeExplainer
+
 HERE = Path(__file__).parent
 TREES, DEPTH, FEATURES, BACKGROUND = 100, 6, 20, 1000
 
 
 def train(directory: Path) -> dict[str, str]:
-    """Save a model and a background, and return the service's environment."""
+    """Save an explainer, and return the service's environment."""
     from xgboost import XGBRegressor
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, FEATURES))
     y = X[:, 0] * X[:, 1] + np.sin(X[:, 2]) + 0.1 * rng.normal(size=len(X))
-    XGBRegressor(n_estimators=TREES, max_depth=DEPTH).fit(X, y).save_model(directory / "model.json")
-    np.save(directory / "background.npy", X[:BACKGROUND])
-    return {"MODEL": str(directory / "model.json"), "BACKGROUND": str(directory / "background.npy")}
+    model = XGBRegressor(n_estimators=TREES, max_depth=DEPTH).fit(X, y)
+    TreeExplainer(model, X[:BACKGROUND]).save(directory / "model.explainer")
+    return {"EXPLAINER": str(directory / "model.explainer")}
 
 
 def request(path: str, body: bytes = b"") -> bytes:

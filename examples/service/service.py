@@ -1,7 +1,7 @@
 """A service that explains predictions over HTTP: ``uvicorn --factory service:from_environment`` in this directory.
 
-`MODEL` names a saved model, `BACKGROUND` a .npy file of the rows to compare with. Both are read once, at the start; the
-model's library is not needed. Rows come in as JSON, by position or by name, and values go out.
+`EXPLAINER` names what ``explainer.save(path)`` wrote. It is read once, at the start, and needs neither the model's
+library nor the background any more. Rows come in as JSON, by position or by name, and values go out.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ class Rows(BaseModel):
 
 
 def from_environment() -> FastAPI:
-    """Build the service from the files that `MODEL` and `BACKGROUND` name."""
-    background = np.load(os.environ["BACKGROUND"], allow_pickle=False)
+    """Build the service around the saved explainer that `EXPLAINER` names."""
     # Workers share the machine: each explains with one thread, and a request never waits for another's threads.
-    return create_app(TreeExplainer(os.environ["MODEL"], background, n_jobs=1))
+    return create_app(TreeExplainer.load(os.environ["EXPLAINER"], n_jobs=1))
 
 
 def create_app(explainer: TreeExplainer) -> FastAPI:

@@ -7,6 +7,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from arborshap.cli.arguments import parser
 
@@ -15,20 +18,23 @@ PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "command-line.md"
 BLOCK = re.compile(r"^```(?P<kind>sh|python)\n(?P<code>.*?)^```$(?:\n+```text\n(?P<shown>.*?)^```$)?", re.M | re.S)
 
 
-def test_commands_run_and_print_what_is_shown(tmp_path: Path) -> None:
+def test_commands_run_and_print_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The command under its own name, whether or not the package is installed with it.
     script = tmp_path / "bin" / "arborshap"
     script.parent.mkdir()
     script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m arborshap "$@"\n')
     script.chmod(0o755)
-    environment = os.environ | {"PATH": f"{script.parent}{os.pathsep}{os.environ['PATH']}"}
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
     blocks = list(BLOCK.finditer(PAGE.read_text(encoding="utf-8")))
     assert len(blocks) >= 5
     for block in blocks:
-        code = block["code"]
-        command = ["sh", "-ec", code] if block["kind"] == "sh" else [sys.executable, "-c", code]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
-        assert (done.returncode, done.stderr) == (0, ""), code
+        if block["kind"] == "python":
+            exec(block["code"], names)
+            continue
+        done = subprocess.run(["sh", "-ec", block["code"]], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, ""), block["code"]
         if block["shown"] is not None:
             assert done.stdout == block["shown"]
     made = {path.name for path in tmp_path.iterdir()}
