@@ -105,6 +105,8 @@ class Background:
         if explainer._column_names is None:
             explainer._column_names = self.column_names
             explainer._data_names = list(self._names["data_names"])
+        if len(self._names["players"]) != explainer._model.forest.n_features:
+            raise InputError("the background and the model do not belong together: they have different columns")
         if groups is None:
             explainer._players = np.array(self._names["players"], np.int32)
             explainer._data_players = list(self._names["data_players"])

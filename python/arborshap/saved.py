@@ -190,8 +190,9 @@ class _About:
 
     def __init__(self, texts: dict[str, list[str]]) -> None:
         self._texts = texts
+        described = self.only("python")
         try:
-            self._entries = json.loads(self.only("python"))
+            self._entries = json.loads(described)
         except (ValueError, RecursionError) as error:
             raise ModelError("the saved description is not valid JSON") from error
         if not isinstance(self._entries, dict):
