@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
+from lightgbm import LGBMRegressor
 from sklearn.datasets import load_iris
 from xgboost import XGBClassifier, XGBRegressor
 
@@ -226,3 +227,14 @@ def test_a_background_in_many_batches(files: Files, explainer: TreeExplainer, mo
     refusal = files.refused("rows.csv", "out.npy", background="text.parquet")
     assert "background '" in refusal
     assert "column 'bmi' has dtype" in refusal
+
+
+def test_lightgbm_spells_spaces_as_underscores(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(100, 3)), columns=["mean area", "worst area", "texture"])
+    model = LGBMRegressor(n_estimators=5, min_child_samples=5, n_jobs=1, verbose=-1).fit(X, X["mean area"])
+    model.booster_.save_model(tmp_path / "model.txt")
+    X[X.columns[::-1]].to_csv(tmp_path / "rows.csv", index=False)
+    rows, out = str(tmp_path / "rows.csv"), tmp_path / "out.npy"
+    assert main(["explain", str(tmp_path / "model.txt"), "--background", rows, "--rows", rows, "--out", str(out)]) == 0
+    np.testing.assert_array_equal(np.load(out), TreeExplainer(model, X).shap_values(X))
