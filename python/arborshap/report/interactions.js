@@ -46,6 +46,6 @@ class Interactions {
   cell(p, q, largest) {
     const value = this.size(p, q);
     const strength = Math.sqrt(value / largest);
-    return make("td", { "data-value": String(value), style: { backgroundColor: `rgb(var(--heat) / ${(0.75 * strength).toFixed(3)})` } }, value === 0 ? "·" : figure(value, 3));
+    return make("td", { "data-value": String(value), style: { backgroundColor: `rgb(var(--heat) / ${(0.75 * strength).toFixed(3)})` } }, value === 0 ? "·" : figure(value, 2));
   }
 }

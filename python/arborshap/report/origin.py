@@ -105,7 +105,8 @@ def _computing_facts(content: Content, source: Source) -> list[list[str]]:
         ["Threads", str(explainer._n_threads)],
     ]
     if source.seconds is not None:
-        facts.append(["Time", f"{source.seconds:.3g} s for the call that explained the rows"])
+        taken = f"{source.seconds:.3g} s" if source.seconds >= 1 else f"{1e3 * source.seconds:.3g} ms"
+        facts.append(["Time", f"{taken} for the call that explained the rows"])
     return [*facts, ["arborshap", __version__]]
 
 

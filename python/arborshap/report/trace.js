@@ -1,5 +1,7 @@
 // The trace: a walk written down, and stepped through.
 
+const MOST_DRAWN = 1000;
+
 class TraceViewer {
   constructor(report, trees) {
     Object.assign(this, { report, trees });
@@ -11,6 +13,7 @@ class TraceViewer {
     this.slider.addEventListener("input", () => this.show(Number(this.slider.value) - 1));
     const moves = { first: () => 0, back: () => this.current - 1, next: () => this.current + 1, last: () => Infinity };
     for (const [name, to] of Object.entries(moves)) byId(`trace-${name}`).addEventListener("click", () => this.show(to()));
+    byId("trace-fit").addEventListener("change", (event) => this.view.classList.toggle("fit", event.target.checked));
     this.view.addEventListener("keydown", (event) => this.pressed(event, moves));
     if (!trees.complete) byId("trace-hint").append(` The model has ${count(trees.n_trees, "tree")}; this page carries the first ${trees.numbers.length}.`);
     byId("trace").hidden = false;
@@ -69,7 +72,8 @@ class TraceViewer {
 
   build() {
     this.steps = this.walk();
-    const { picture, showTo } = treePicture(this.trees, this.steps);
+    const drawn = this.steps.steps.length <= MOST_DRAWN;
+    const { picture, showTo } = drawn ? treePicture(this.trees, this.steps) : noPicture(this.steps.steps.length);
     this.showTo = showTo;
     this.view.replaceChildren(picture);
     this.slider.max = String(this.steps.steps.length);
@@ -129,7 +133,7 @@ class TraceViewer {
     byId("trace-phi").replaceChildren(
       make("caption", {}, whole ? `This tree's Shapley values of the pair; they sum to its h(x) − h(z)` : "What the leaves so far add up to"),
       make("tbody", {},
-        [...sums].map(([player, value]) => make("tr", { "data-player": player }, make("th", { scope: "row" }, this.report.players[player]), numberCell(value, signed(value), gainOrLoss(value)))),
+        [...sums].sort(([, p], [, q]) => Math.abs(q) - Math.abs(p)).map(([player, value]) => make("tr", { "data-player": player }, make("th", { scope: "row" }, this.report.players[player]), numberCell(value, signed(value), gainOrLoss(value)))),
         make("tr", {}, make("th", { scope: "row" }, "Sum"), numberCell(total, signed(total)))));
   }
 
@@ -156,6 +160,12 @@ class TraceViewer {
     event.preventDefault();
     this.show(keys[event.key]());
   }
+}
+
+/** What stands in for the picture of a walk that nobody could read. */
+function noPicture(n) {
+  const text = `This walk comes to ${n.toLocaleString("en")} nodes, too many to draw. The steps, and the table below, have them all.`;
+  return { picture: make("p", { class: "note" }, text), showTo: () => ({ x: 0, y: 0 }) };
 }
 
 /** The name of one of the two sets, as the paper writes it. */

@@ -62,16 +62,24 @@ function layOut(walk) {
 
 function edgeShapes(edge, from, to) {
   const [top, bottom] = [from.y + SPLIT_BOX.height / 2, to.y - (edge.followed ? LEAF_BOX.height / 2 : 12)];
-  const middle = { x: (from.x + to.x) / 2, y: (top + bottom) / 2 };
+  const middle = (top + bottom) / 2;
+  const letter = onCurve(0.7, from.x, to.x, top, bottom); // near the child: where trees are wide, edges are long
   const shapes = [
-    draw("path", { class: `edge ${edge.type}${edge.followed ? "" : " skipped"}`, d: `M${from.x},${top} C${from.x},${middle.y} ${to.x},${middle.y} ${to.x},${bottom}` }),
-    draw("g", { class: "letter" }, draw("circle", { class: edge.type, cx: middle.x, cy: middle.y, r: 9 }), draw("text", { x: middle.x, y: middle.y + 4 }, edge.type)),
+    draw("path", { class: `edge ${edge.type}${edge.followed ? "" : " skipped"}`, d: `M${from.x},${top} C${from.x},${middle} ${to.x},${middle} ${to.x},${bottom}` }),
+    draw("g", { class: "letter" }, draw("circle", { class: edge.type, cx: letter.x, cy: letter.y, r: 9 }), draw("text", { x: letter.x, y: letter.y + 4 }, edge.type)),
   ];
   if (!edge.followed) {
     shapes.push(draw("path", { class: "folded", d: `M${to.x},${bottom} l14,22 h-28 z` }, draw("title", {}, `not entered: ${count(edge.below, "node")}`)),
       draw("text", { class: "small", x: to.x, y: bottom + 35 }, count(edge.below, "node")));
   }
   return shapes;
+}
+
+/** A point of an edge, which leaves its split and reaches the child vertically. */
+function onCurve(t, fromX, toX, top, bottom) {
+  const along = 3 * t ** 2 * (1 - t) + t ** 3;
+  const down = 1.5 * t * (1 - t) + t ** 3;
+  return { x: fromX + along * (toX - fromX), y: top + down * (bottom - top) };
 }
 
 function box(kind, size, at, title, lines) {
@@ -82,7 +90,7 @@ function box(kind, size, at, title, lines) {
 
 function splitBox(trees, step, at) {
   const { name, test } = trees.question(step.node);
-  const room = Math.max(6, 20 - test.length);
+  const room = Math.max(6, 18 - test.length);
   return box("node", SPLIT_BOX, at, `${name} ${test}?`, [`${clipped(name, room)} ${clipped(test, 14)}`, `x ${clipped(step.xText, 8)} · z ${clipped(step.zText, 8)}`]);
 }
 
