@@ -127,7 +127,8 @@ class TreeExplainer:
         output = output_of(self._model, model_output, engine, has_background=data is not None)
         if background is None:
             if sample_weight is not None:
-                raise InputError("sample_weight weighs the rows of data, and there are none here")
+                has = "a Background has its weights in it" if isinstance(data, Background) else "there is no data"
+                raise InputError(f"sample_weight weighs the rows of data, and {has}")
             if isinstance(data, Background):
                 if output is not None:
                     raise InputError(f"model_output={model_output!r} needs the rows of the background themselves")

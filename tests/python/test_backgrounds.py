@@ -103,7 +103,7 @@ def test_what_only_rows_can_give_is_refused() -> None:
     classifier = GradientBoostingClassifier(n_estimators=2).fit(X, data().binary)
     with pytest.raises(InputError, match="'probability' needs the rows of the background themselves"):
         TreeExplainer(classifier, Background(classifier, X), model_output="probability")
-    with pytest.raises(InputError, match="sample_weight weighs the rows of data"):
+    with pytest.raises(InputError, match="a Background has its weights in it"):
         TreeExplainer(MODEL, Background(MODEL, X), sample_weight=np.ones(len(X)))
     deep = TreeExplainer(DEEP, Background(DEEP, DEEP_X))
     with pytest.raises(InputError, match="has no order of its rows"):
