@@ -8,7 +8,8 @@ matrix that already is one passes without a copy.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -177,14 +178,19 @@ def read_rows(
 def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
     """Read rows where one row may also come by itself: as a vector, a list of numbers or a pandas Series."""
     rows = as_some_rows(data, what)
-    try:
+    with advice_on_types(data) if options.get("encode") is not None else nullcontext():
         return read_rows(rows, what, **options)
+
+
+@contextmanager
+def advice_on_types(data: Any) -> Iterator[None]:
+    """Tell of the types that a row of a pandas frame loses, if what was made of one is refused."""
+    try:
+        yield
     except InputError as error:
-        if _is_series(data) and options.get("encode") is not None:
-            raise InputError(
-                f"{error} (a row as a Series has lost its columns' types; take it as .iloc[[i]])"
-            ) from error
-        raise
+        if not _is_series(data):
+            raise
+        raise InputError(f"{error} (a row as a Series has lost its columns' types; take it as .iloc[[i]])") from error
 
 
 def as_some_rows(data: Any, what: str) -> Any:

@@ -18,7 +18,7 @@ from arborshap._numbers import Matrix
 from arborshap._raw_rows import RawRows, mixed_rows, some_rows
 from arborshap._verify import verify
 from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
-from arborshap.frames import Rows, as_some_rows
+from arborshap.frames import Rows, advice_on_types, as_some_rows
 from arborshap.groups import Groups, joined, players_from
 from arborshap.models._model import Model
 from arborshap.relations import chain, components, fitted_names, fitted_width, names_out, transforming_steps
@@ -143,7 +143,8 @@ class RawColumns:
         """
         raw = RawRows.read(as_some_rows(data, what) if one else data, what, names, self.n_columns)
         rows = raw.as_array() if self._wants_array else raw.as_frame(self.feature_names)
-        features = self._features(rows, what, read_features)
+        with advice_on_types(data):
+            features = self._features(rows, what, read_features)
         return Rows(features, raw.names, raw.labels, raw.cells, raw.origin, rows)
 
     def verify(
@@ -161,14 +162,18 @@ class RawColumns:
         self._try_relation(rows, what, read_features)
 
     def _features(self, raw: Any, what: str, read_features: Callable[[Any, str], Rows]) -> Matrix:
-        if raw.shape[0] == 0:  # which scikit-learn refuses to transform
+        n_rows = raw.shape[0]
+        if n_rows == 0:  # which scikit-learn refuses to transform
             return np.empty((0, len(self._relation.sources)))
         for name, step in self._steps:
             try:
                 raw = step.transform(raw)
             except (TypeError, ValueError, KeyError, AttributeError) as error:
                 raise InputError(f"{what}: the pipeline's step {name!r} refuses these rows: {error}") from error
-        return read_features(raw, f"{what}, transformed,").matrix
+        features = read_features(raw, f"{what} (transformed)").matrix
+        if len(features) != n_rows:
+            raise InputError(f"{what}: of {n_rows} rows the pipeline's steps make {len(features)}; each needs one")
+        return features
 
     def _feature_players(self, raw_players: list[int]) -> NDArray[np.int32]:
         # A constant is the same in all rows, so it does not matter whose it is.
@@ -203,7 +208,7 @@ class RawColumns:
         first, second = rng.integers(0, n_rows, size=(2, min(_MIXED, n_rows)))
         joins = rng.random((len(first), int(raw_players.max()) + 1)) < 0.5
         mixed = mixed_rows(rows.raw, first, second, joins[:, raw_players])
-        found = self._features(mixed, f"{what}, rows mixed of two,", read_features)
+        found = self._features(mixed, f"{what} (rows mixed of two)", read_features)
         from_first = joins[:, self._feature_players(raw_players.tolist())]
         expected = np.where(from_first, rows.matrix[first], rows.matrix[second])
         size = np.abs(np.where(np.isfinite(expected), expected, 0.0)).max(axis=0, initial=0.0)

@@ -221,6 +221,37 @@ def test_sparse_raw_rows() -> None:
     np.testing.assert_array_equal(explanation.data, dense[6:9])
 
 
+def test_category_columns_go_through_to_the_model() -> None:
+    from xgboost import XGBRegressor
+
+    frame = table(N_FIT).astype({"town": "category"})
+    through = make_column_transformer(("passthrough", ["town"]), remainder=StandardScaler()).set_output(
+        transform="pandas"
+    )
+    pipeline = make_pipeline(through, XGBRegressor(n_estimators=8, max_depth=4, n_jobs=1, enable_categorical=True))
+    pipeline.fit(frame, target(frame))
+    X, Z = frame[:3], frame[3:9]
+    explainer = TreeExplainer(pipeline, Z)
+    worth = worths(raw_prediction(pipeline), X, Z, range(6))
+    np.testing.assert_allclose(explainer.shap_values(X), oracle.shapley(worth)[..., 0], atol=1e-5)
+    assert explainer.contrast(X.iloc[[0]], X.iloc[[1]]).values.shape == (6,)
+    with pytest.raises(InputError, match=r"x \(transformed\): column 'passthrough__town' .* take it as \.iloc"):
+        explainer.contrast(X.iloc[0], X.iloc[1])
+
+
+def test_a_pipeline_of_polars_frames() -> None:
+    frame = pl.from_pandas(table(N_FIT))
+    encode = make_column_transformer((OneHotEncoder(sparse_output=False), ["town"]), remainder=StandardScaler())
+    pipeline = make_pipeline(encode.set_output(transform="polars"), light())
+    pipeline.fit(frame, target(frame.to_pandas()))
+    X, Z = table(3, seed=2), table(6, seed=1)
+    explainer = TreeExplainer(pipeline, pl.from_pandas(Z))
+    worth = worths(raw_prediction(pipeline), X, Z, range(6))
+    explanation = explainer(pl.from_pandas(X))
+    np.testing.assert_allclose(explanation.values, oracle.shapley(worth)[..., 0], atol=1e-9)
+    assert explanation.to_frame().columns == NAMES
+
+
 def test_no_rows_are_no_values() -> None:
     it = fitted("principal components")
     assert it.explainer.shap_values(it.X[:0]).shape == (0, 4)
@@ -286,6 +317,15 @@ def test_what_is_no_tree_model_at_the_end_is_refused() -> None:
     text = make_pipeline(CountVectorizer(), forest()).fit(["a cat", "a dog"] * 5, [0.0, 1.0] * 5)
     with pytest.raises(UnsupportedModelError, match=r"first step, CountVectorizer, .* does not know its columns"):
         TreeExplainer(text, ["a cat"])
+
+
+def test_a_step_that_drops_rows_is_refused() -> None:
+    frame = table(60, gaps=False)[["w", "v"]]
+    pipeline = make_pipeline(FunctionTransformer(lambda rows: rows, feature_names_out="one-to-one"), forest())
+    pipeline.fit(frame, frame["w"])
+    pipeline[0].func = lambda rows: rows[rows["w"] > 0]
+    with pytest.raises(InputError, match=r"data: of 20 rows the pipeline's steps make \d+; each needs one"):
+        TreeExplainer(pipeline, frame[:20])
 
 
 def test_a_step_that_looks_at_other_rows_is_found_out() -> None:
