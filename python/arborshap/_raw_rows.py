@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.frames import Origin, as_table, check_width, frame_in_order, frame_kind, is_sparse
+from arborshap._arrays import as_table
+from arborshap.frames import Origin, check_width, frame_in_order, frame_kind, is_sparse
 
 
 @dataclass(frozen=True, slots=True)

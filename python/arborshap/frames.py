@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._arrays import as_array, as_table
 from arborshap._frame_columns import columns_of
 from arborshap._numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
 from arborshap.exceptions import InputError
@@ -198,17 +199,10 @@ def as_some_rows(data: Any, what: str) -> Any:
     if _is_series(data):
         return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
     if frame_kind(data) is None and not is_sparse(data):
-        array = _as_array(data, what)
+        array = as_array(data, what)
         if array.ndim == 1:
             return array.reshape(1, -1)
     return data
-
-
-def as_table(data: Any, what: str) -> NDArray[Any]:
-    """Read a 2-D array of any dtype, or what numpy makes one of."""
-    array = _as_array(data, what)
-    _check_two_dimensional(array, data, what)
-    return array
 
 
 def is_sparse(data: Any) -> bool:
@@ -284,43 +278,6 @@ def _is_numbered(frame: Any, kind: str) -> bool:
     return type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
 
 
-def _as_array(data: Any, what: str) -> NDArray[Any]:
-    """Read an array, or whatever numpy makes one of, without judging its shape or dtype yet."""
-    if isinstance(data, np.ma.MaskedArray):
-        return data  # numpy's conversion would forget the mask
-    try:
-        array = np.asarray(data)
-    except (TypeError, ValueError, RuntimeError) as error:
-        _check_equal_lengths(data, what)
-        raise InputError(f"{what}: a {_type_name(data)} cannot be read as a matrix: {error}") from error
-    if array.dtype.kind in "US" and isinstance(data, (list, tuple)):
-        return np.asarray(data, dtype=object)  # one text cell made all cells text; as objects it can be found
-    return array
-
-
-def _check_equal_lengths(data: Any, what: str) -> None:
-    if isinstance(data, (list, tuple)) and all(hasattr(row, "__len__") for row in data):
-        for i, row in enumerate(data):
-            if len(row) != len(data[0]):
-                raise InputError(f"{what}: row {i} has {len(row)} values, but row 0 has {len(data[0])}")
-
-
-def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
-    if array.ndim == 2:
-        return
-    if array.ndim == 0:
-        kinds = "2-D array, list of rows, pandas or polars DataFrame, pyarrow Table or scipy.sparse matrix"
-        advice = "call .collect() on it first" if type(data).__name__ == "LazyFrame" else f"give a {kinds}"
-        raise InputError(f"{what} is a {_type_name(data)}, which has no rows to read; {advice}")
-    if array.dtype.names:
-        raise InputError(f"{what} is a structured array; give a plain 2-D array or a DataFrame")
-    if array.ndim == 1:
-        is_series = type(data).__name__ == "Series"
-        advice = "for a single row pass " + (f"{what}.to_frame().T" if is_series else f"{what}.reshape(1, -1)")
-        raise InputError(f"{what} is one-dimensional, of length {len(array)}, and rows are a 2-D matrix; {advice}")
-    raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows are a 2-D matrix")
-
-
 def frame_in_order(
     frame: Any,
     kind: str,
@@ -391,7 +348,3 @@ def _row_labels(frame: Any) -> NDArray[Any] | None:
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
-
-
-def _type_name(data: object) -> str:
-    return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
@@ -33,7 +35,10 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 
-from raw_tables import NAMES
+from arborshap import TreeExplainer
+from raw_tables import NAMES, table, target
+
+N_FIT, N_BACKGROUND, N_ROWS = 120, 6, 3
 
 
 class Ratio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -273,3 +278,24 @@ CASES: dict[str, Case] = {
         ALONE,
     ),
 }
+
+
+@dataclass(frozen=True)
+class Fitted:
+    pipeline: Pipeline
+    X: pd.DataFrame
+    Z: pd.DataFrame
+    explainer: TreeExplainer
+
+
+@cache
+def fitted(name: str) -> Fitted:
+    case = CASES[name]
+    frame = table(N_FIT, gaps=case.gaps)
+    y = target(frame)
+    classes = np.digitize(y, np.quantile(y, np.linspace(0, 1, case.classes + 1)[1:-1])) if case.classes else y
+    pipeline = case.make().fit(frame, classes)
+    Z, X = table(N_BACKGROUND, seed=1), table(N_ROWS, seed=2)
+    if case.unknown:
+        X.loc[0, "town"] = "Nowhere"
+    return Fitted(pipeline, X, Z, TreeExplainer(pipeline, Z, n_jobs=1))

@@ -1,0 +1,58 @@
+"""Tables that come as arrays, or as lists that numpy makes one of, before anyone looks at their cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError
+
+
+def as_table(data: Any, what: str) -> NDArray[Any]:
+    """Read a 2-D array of any dtype, or what numpy makes one of."""
+    array = as_array(data, what)
+    _check_two_dimensional(array, data, what)
+    return array
+
+
+def as_array(data: Any, what: str) -> NDArray[Any]:
+    """Read an array, or whatever numpy makes one of, without judging its shape or dtype yet."""
+    if isinstance(data, np.ma.MaskedArray):
+        return data  # numpy's conversion would forget the mask
+    try:
+        array = np.asarray(data)
+    except (TypeError, ValueError, RuntimeError) as error:
+        _check_equal_lengths(data, what)
+        raise InputError(f"{what}: a {_type_name(data)} cannot be read as a matrix: {error}") from error
+    if array.dtype.kind in "US" and isinstance(data, (list, tuple)):
+        return np.asarray(data, dtype=object)  # one text cell made all cells text; as objects it can be found
+    return array
+
+
+def _check_equal_lengths(data: Any, what: str) -> None:
+    if isinstance(data, (list, tuple)) and all(hasattr(row, "__len__") for row in data):
+        for i, row in enumerate(data):
+            if len(row) != len(data[0]):
+                raise InputError(f"{what}: row {i} has {len(row)} values, but row 0 has {len(data[0])}")
+
+
+def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
+    if array.ndim == 2:
+        return
+    if array.ndim == 0:
+        kinds = "2-D array, list of rows, pandas or polars DataFrame, pyarrow Table or scipy.sparse matrix"
+        advice = "call .collect() on it first" if type(data).__name__ == "LazyFrame" else f"give a {kinds}"
+        raise InputError(f"{what} is a {_type_name(data)}, which has no rows to read; {advice}")
+    if array.dtype.names:
+        raise InputError(f"{what} is a structured array; give a plain 2-D array or a DataFrame")
+    if array.ndim == 1:
+        is_series = type(data).__name__ == "Series"
+        advice = "for a single row pass " + (f"{what}.to_frame().T" if is_series else f"{what}.reshape(1, -1)")
+        raise InputError(f"{what} is one-dimensional, of length {len(array)}, and rows are a 2-D matrix; {advice}")
+    raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows are a 2-D matrix")
+
+
+def _type_name(data: object) -> str:
+    return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
