@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
+from sklearn.tree import DecisionTreeRegressor
 
 import report_cases
+from arborshap import TreeExplainer
 from arborshap.explanation import Explanation
 from arborshap.report import trees
 from browser import Browser, chromium
@@ -142,6 +145,52 @@ def test_the_pickers_change_what_is_drawn(browser: Browser, folder: Path) -> Non
     contrast = browser.text("#contrast-picked")
     browser.click("#swap")
     assert browser.text("#contrast-picked") != contrast
+
+
+def test_a_dot_tells_its_row_and_picks_it(browser: Browser, folder: Path) -> None:
+    explanation = opened(browser, folder, report_cases.groups_and_gaps).explanation
+    strip = browser.session.find_element("css selector", "#swarm canvas")
+    player = browser.text("#swarm tbody th")
+    width = strip.size["width"]
+    picked = set()
+    for x in range(-width // 2 + 2, width // 2, 12):
+        ActionChains(browser.session, duration=0).move_to_element_with_offset(strip, x, 0).perform()
+        if not browser.run("return document.getElementById('tip').hidden"):
+            name, said = browser.text("#tip").split("\n")
+            row = int(name.split()[1])
+            value = explanation.values[row, explanation.feature_names.index(player)]
+            assert float(said.rsplit(": ")[1].replace("\u2212", "-")) == pytest.approx(value, rel=1e-3)
+            ActionChains(browser.session, duration=0).click().perform()
+            assert browser.text("#row-picked").startswith(f"{name}:")
+            picked.add(row)
+    assert len(picked) > 5
+
+
+def test_odd_explanations_have_a_page_too(browser: Browser, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=40), np.full(40, np.nan), np.full(40, np.inf), np.zeros(40)])
+    forest = report_cases.random_forest(rng, 3, 4)
+    constant = DecisionTreeRegressor().fit(rows[:, :1], np.ones(40))
+    narrow = TreeExplainer(constant, rows[:, :1], feature_names=["a very long name " * 20])
+    explainer = TreeExplainer(forest, rows)
+    odd = {
+        "one row": explainer(rows)[3],
+        "two equal rows": explainer(rows[[3, 3]]),
+        "one player that does nothing": narrow(rows[:, :1]),
+        "a contrast": explainer.contrast(rows[0], rows[1]),
+        "missing values": Explanation(np.full((3, 2), np.nan), np.zeros(3), feature_names=["a", ""]),
+        "no background": TreeExplainer(DecisionTreeRegressor(max_depth=3).fit(rows[:, :1], rows[:, 0]))(rows[:, :1]),
+        "Banzhaf values": explainer(rows, index="banzhaf"),
+    }
+    for name, explanation in odd.items():
+        explanation.report(folder / f"{name}.html", title=name)
+        browser.open(folder / f"{name}.html", width=400)
+        assert browser.logs()[0] == [], name
+        assert browser.run("return document.documentElement.scrollWidth") <= 400, name
+        assert browser.run("return document.getElementById('trace').hidden") == (name in NOT_WALKED), name
+
+
+NOT_WALKED = {"one row", "a contrast", "missing values"}
 
 
 @pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)

@@ -10,7 +10,7 @@ function summary(report) {
   const fact = (facts, name) => facts?.find(([term]) => term === name)?.[1];
   const trees = fact(report.model, "Trees");
   if (trees) cards.push(["Trees", trees, fact(report.model, "Read from")]);
-  if (report.additivity) cards.push(["Largest gap", report.additivity.gap.toExponential(1), "of base and values to the prediction"]);
+  if (report.additivity) cards.push(["Largest gap", report.additivity.sizes[0].toExponential(1), "of base and values to the prediction"]);
   const build = () => {
     const base = report.baseOf(state.row);
     const expected = [report.base_name, figure(base), "what the values start from", base];
@@ -79,7 +79,7 @@ function how(report) {
     byId("model-card").hidden = false;
   }
   if (report.additivity) {
-    const { gap, largest, rows } = report.additivity;
+    const { sizes: [gap, largest], rows } = report.additivity;
     byId("additivity-says").append(`Over ${count(rows, "row")}, the largest difference between a prediction and the expected value plus the row's values is `,
       make("b", { id: "gap", "data-value": String(gap) }, gap.toExponential(1)), `; the largest prediction is ${figure(largest)} in size.`);
     byId("additivity").hidden = false;

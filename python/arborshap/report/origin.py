@@ -37,11 +37,8 @@ def origin_payload(content: Content, source: Source) -> dict[str, Any]:
         return payload | {"no_walk": "only some of the model's players are here"}
     if predicted is not None and explanation.index != "banzhaf":
         total = content.base + content.values.sum(axis=1, dtype=np.float64)
-        payload["additivity"] = {
-            "gap": float(np.max(np.abs(total - predicted))),
-            "largest": float(np.max(np.abs(predicted))),
-            "rows": len(predicted),
-        }
+        sizes = [np.max(np.abs(total - predicted)), np.max(np.abs(predicted))]
+        payload["additivity"] = {"sizes": packed(np.array(sizes)), "rows": len(predicted)}
     if explainer._rescaled is not None:
         return payload | {"no_walk": "the walk is of raw predictions, and something else was explained"}
     if explanation.index != "banzhaf":
