@@ -124,3 +124,37 @@ impl Workers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps until the stage is done, and the fractions told after each.
+    fn told(progress: &Progress, steps: usize) -> Vec<f64> {
+        progress.expect(steps);
+        (0..steps)
+            .map(|_| {
+                progress.step().expect("nobody cancels");
+                progress.fraction()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn stages_share_the_whole() {
+        let progress = Progress::default();
+        assert!(progress.fraction().abs() < f64::EPSILON);
+        progress.stages(2);
+        assert_eq!(told(&progress, 2), [0.25, 0.5]);
+        assert_eq!(told(&progress, 4), [0.625, 0.75, 0.875, 1.0]);
+    }
+
+    #[test]
+    fn work_that_was_not_foreseen_takes_nothing_back() {
+        let progress = Progress::default();
+        assert_eq!(told(&progress, 2), [0.5, 1.0]);
+        progress.stages(3);
+        assert_eq!(told(&progress, 2), [1.0, 1.0]);
+        assert!(progress.fraction() <= 1.0);
+    }
+}

@@ -4,7 +4,7 @@ use arborshap::{Background, Engine, Error, Explainer, Forest, Index, Intake, Not
 use proptest::prelude::*;
 
 use crate::choices::{Choices, cases, choices};
-use crate::engines::{ENGINES, INDICES, WALKS, assert_same, explain, pairs};
+use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
 use crate::forests::some_parts;
 use crate::inputs::{Case, Matrix, matrix};
 
@@ -236,4 +236,48 @@ fn a_background_is_not_an_explainer() {
     let bytes = small().explainer().to_bytes(&Notes::default());
     let error = Background::from_bytes(&bytes).expect_err("an explainer");
     assert!(error.to_string().contains("it holds an explainer, not a background"), "{error}");
+}
+
+/// Files of this version of the format, with rows and what must be said of them.
+///
+/// If this fails because codes or patterns are laid out in another way, files of users would mean something else: count
+/// up the version of the format in `src/saved/container.rs`, and write these anew with `ARBORSHAP_GOLDEN=write`.
+#[test]
+fn files_of_this_version_keep_their_meaning() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rust/golden");
+    let (workers, progress) = (Workers::new(1), Progress::default());
+    let mut weighted = sized(4, 60);
+    weighted.weights = Some((0..60).map(|i| f64::from(i % 5) + 0.5).collect());
+    for (name, case, limit) in [("rows", weighted, 1 << 30), ("counts", sized(4, 20_000), 1 << 20)] {
+        let path = folder.join(name);
+        if std::env::var("ARBORSHAP_GOLDEN").is_ok_and(|what| what == "write") {
+            let (background, weights) = (case.z.rows(), case.weights.as_deref());
+            let (forest, players) = (&case.forest, &case.players);
+            let explainer = Explainer::within(limit, forest, players, &background, weights, &workers, &progress);
+            let explainer = explainer.expect("a valid case");
+            let x = case.x.rows();
+            let cells = (0..x.len()).flat_map(|row| (0..x.width()).map(move |column| x.get(row, column)));
+            let mut notes = Notes::default();
+            notes.numbers.insert("rows".into(), cells.collect());
+            for (i, index) in INDICES.into_iter().enumerate() {
+                notes
+                    .numbers
+                    .insert(format!("values {i}"), explain(Engine::Auto, &case.explainer(), &case.x, index, 1));
+            }
+            explainer.save(&path, &notes).expect("written");
+        }
+        let (explainer, notes) = Explainer::load(&path, &workers, &progress).expect("a file of this version");
+        let x = Matrix::new(notes.numbers["rows"].clone(), notes.numbers["rows"].len() / 4);
+        for (i, index) in INDICES.into_iter().enumerate() {
+            let want = &notes.numbers[&format!("values {i}")];
+            assert!(want.iter().any(|&value| value != 0.0));
+            for engine in ENGINES {
+                if let Ok(got) = explainer.explain(&x.rows(), index, engine, &workers, &progress) {
+                    assert_close(&got, want, 10.0, &format!("{name}, {index:?} by {engine:?}"));
+                } else {
+                    assert!(name == "counts" && matches!(engine, Engine::Sparse | Engine::Traversal), "{engine:?}");
+                }
+            }
+        }
+    }
 }
