@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 
-Groups: TypeAlias = Mapping[str, Iterable[str | int]] | Sequence[int] | NDArray[np.integer[Any]] | Any
-"""A dict, an index map, or a fitted transformer or pipeline of scikit-learn."""
+
+class Transformer(Protocol):
+    """A transformer or pipeline of scikit-learn, or anyone's who keeps to its conventions."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows."""
+
+
+Groups: TypeAlias = Mapping[str, Iterable[str | int]] | Sequence[int] | NDArray[np.integer[Any]] | Transformer
 
 
 def players_from(
