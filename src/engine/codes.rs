@@ -218,13 +218,23 @@ impl CodedRows {
     }
 
     /// For every test, which rows of a set pass it (and so go left).
-    pub(crate) fn passing(&self, set: usize, tests: impl Iterator<Item = CodeTest>, out: &mut Vec<u64>) {
+    #[inline(always)]
+    pub(crate) fn passing(&self, set: usize, tests: impl ExactSizeIterator<Item = CodeTest>, out: &mut Vec<u64>) {
         let size = BLOCK * self.n_columns;
         let (block, first) = (set * SET / BLOCK, set * SET % BLOCK);
-        out.clear();
+        // Plain loops: a closure would not be compiled for the wide instructions.
+        out.resize(tests.len(), 0);
         match &self.codes {
-            Codes::U16(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size], first))),
-            Codes::U32(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size], first))),
+            Codes::U16(codes) => {
+                for (out, test) in out.iter_mut().zip(tests) {
+                    *out = passing(test, &codes[block * size..][..size], first);
+                }
+            }
+            Codes::U32(codes) => {
+                for (out, test) in out.iter_mut().zip(tests) {
+                    *out = passing(test, &codes[block * size..][..size], first);
+                }
+            }
         }
     }
 }
@@ -243,18 +253,28 @@ fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Vec
     codes
 }
 
+#[inline(always)]
 fn passing<C: Code>(test: CodeTest, block: &[C], first: usize) -> u64 {
     let (lo, span) = (C::from_u32(test.lo), C::from_u32(test.span));
-    let column = &block[test.column as usize * BLOCK + first..][..SET];
+    let column: &[C; SET] =
+        block[test.column as usize * BLOCK + first..][..SET].try_into().expect("a set has that many rows");
     let mut bytes = [0_u8; SET];
-    for (byte, code) in bytes.iter_mut().zip(column) {
-        *byte = u8::from(code.within(lo, span));
+    for r in 0..SET {
+        bytes[r] = u8::from(column[r].within(lo, span));
     }
-    // Eight bytes of 0 or 1 become eight bits by one multiplication.
-    bytes.chunks_exact(8).enumerate().fold(0, |mask, (i, eight)| {
-        let eight = u64::from_le_bytes(eight.try_into().expect("chunks of eight"));
-        mask | (eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
-    })
+    bits(&bytes)
+}
+
+/// One bit for each byte, which is 0 or 1.
+#[inline(always)]
+pub(crate) fn bits(bytes: &[u8; SET]) -> u64 {
+    // Eight bytes become eight bits by one multiplication.
+    let (eights, _) = bytes.as_chunks::<8>();
+    let mut mask = 0;
+    for (i, &eight) in eights.iter().enumerate() {
+        mask |= (u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    mask
 }
 
 impl Coding {
