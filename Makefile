@@ -83,6 +83,10 @@ bench-scaling: .venvs/peers/.wheel ## Draw time against rows, background, depth,
 bench-table: .venv/.ready ## Write the recorded results into the README and docs/performance.md
 	.venv/bin/python benches/python/readme_table.py
 
+.PHONY: service-bench
+service-bench: .venv/.native ## Load the example service, on this machine only: requests a second and latencies
+	.venv/bin/python examples/service/load_test.py $(OPTIONS)
+
 .PHONY: wheel
 wheel: .venv/.ready ## Build the release wheel and sdist into dist/, check them, and try the wheel in empty environments
 	.venv/bin/python -m pip install --quiet --group wheel

@@ -1,17 +1,24 @@
-"""Test one abi3 wheel on every CPython of this machine: `python scripts/test_wheel.py WHEEL`.
+"""Test one abi3 wheel on every CPython here, with old and new libraries: `python scripts/test_wheel.py WHEEL`.
 
 The interpreter this runs on gets the whole test suite. The others get the tests of the package itself and a smoke
-suite, with whichever model libraries have wheels for them.
+suite, with whichever model libraries have wheels for them; the newest also gets the tests of the models, since it has
+the newest libraries. These run once more with the oldest libraries that `pyproject.toml` allows.
 """
 
+import re
 import sys
 import sysconfig
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import venvs
 
 SMOKE_TESTS = ("tests/python/test_package.py", "tests/python/test_smoke.py")
+MODEL_TESTS = ("tests/python/models",)
+OLDEST_TESTS = ("tests/python/test_smoke.py", *MODEL_TESTS, "tests/python/test_frames.py")
+OLD_PYTHONS = ("3.11", "3.12")
+"""For these the oldest libraries have wheels."""
 
 
 def install_wheel(directory: Path, python: Path, wheel: Path) -> None:
@@ -32,36 +39,79 @@ def borrow_packages(directory: Path) -> None:
     )
 
 
-def install_smoke_requirements(directory: Path, python: Path) -> None:
-    groups = tomllib.loads((venvs.ROOT / "pyproject.toml").read_text())
-    requirements: list[str] = groups["dependency-groups"]["smoke"]
-    stamp = venvs.Stamp(directory, "requirements", *requirements)
+def project() -> dict[str, Any]:
+    return tomllib.loads((venvs.ROOT / "pyproject.toml").read_text())
+
+
+def group(name: str) -> list[str]:
+    """The requirements of a dependency group, and of those it includes."""
+    found = []
+    for entry in project()["dependency-groups"][name]:
+        found += [entry] if isinstance(entry, str) else group(entry["include-group"])
+    return found
+
+
+def install_newest(directory: Path, python: Path, requirements: list[str]) -> list[str]:
+    """Install the newest of everything that has a wheel; returns what has none."""
+    run_time = project()["project"]["dependencies"]
+    stamp = venvs.Stamp(directory, "requirements", *run_time, *requirements)
     if stamp.holds():
-        return
-    if not venvs.install(python, *groups["project"]["dependencies"]):
+        return []
+    if not venvs.install(python, *run_time):
         raise SystemExit(f"the run-time requirements do not install into {directory.name}")
-    for requirement in requirements:
-        if not venvs.install(python, requirement, wheels_only=True):
-            print(f"no wheel of {requirement} for CPython {directory.name}: going on without", flush=True)
-    stamp.write()
+    missing = [requirement for requirement in requirements if not venvs.install(python, requirement, wheels_only=True)]
+    for requirement in missing:
+        print(f"no wheel of {requirement} for CPython {directory.name}: going on without", flush=True)
+    if not missing:  # what is missing is asked for again, and said again, next time
+        stamp.write()
+    return missing
+
+
+def install_oldest(directory: Path, python: Path) -> None:
+    """Install the least version that is allowed of everything: `xgboost>=2.0` becomes `xgboost==2.0.*`."""
+    requirements = [*project()["project"]["dependencies"], *group("models")]
+    pinned = [re.sub(r">=([\d.]+)$", r"==\1.*", requirement) for requirement in requirements]
+    if any("==" not in requirement for requirement in pinned):
+        raise SystemExit(f"requirements must be of the form name>=version: {', '.join(requirements)}")
+    stamp = venvs.Stamp(directory, "requirements", *pinned)
+    if not stamp.holds():
+        if not venvs.install(python, "--only-binary", ":all:", *pinned):
+            raise SystemExit(f"the oldest libraries do not install: {', '.join(pinned)}")
+        stamp.write()
 
 
 def main(wheel: Path) -> None:
     own_version = f"{sys.version_info.major}.{sys.version_info.minor}"
     interpreters = venvs.interpreters() | {own_version: Path(sys.executable)}
+    newest = max(interpreters, key=lambda version: int(version.partition(".")[2]))
     for version, interpreter in interpreters.items():
         directory = venvs.ROOT / ".venvs" / version
         python = venvs.make(directory, interpreter)
+        tests: tuple[str, ...] = ()
         if version == own_version:
             print(f"\nCPython {version}: {wheel.name}, every test", flush=True)
             borrow_packages(directory)
-            tests: tuple[str, ...] = ()
+        elif version == newest:
+            print(f"\nCPython {version}: {wheel.name}, smoke tests and tests of the models", flush=True)
+            missing = install_newest(directory, python, group("models"))
+            tests = SMOKE_TESTS if missing else (*SMOKE_TESTS, *MODEL_TESTS)
         else:
             print(f"\nCPython {version}: {wheel.name}, smoke tests", flush=True)
-            install_smoke_requirements(directory, python)
+            install_newest(directory, python, group("smoke"))
             tests = SMOKE_TESTS
         install_wheel(directory, python, wheel)
         venvs.run(python, "-m", "pytest", "--quiet", *tests)
+
+    old = next((version for version in OLD_PYTHONS if version in interpreters), None)
+    if old is None:
+        print(f"\nthe oldest libraries are NOT tried: that needs CPython {' or '.join(OLD_PYTHONS)}", flush=True)
+        return
+    print(f"\nCPython {old}: {wheel.name}, the oldest libraries", flush=True)
+    directory = venvs.ROOT / ".venvs" / "oldest"
+    python = venvs.make(directory, interpreters[old])
+    install_oldest(directory, python)
+    install_wheel(directory, python, wheel)
+    venvs.run(python, "-m", "pytest", "--quiet", *OLDEST_TESTS)
 
 
 if __name__ == "__main__":

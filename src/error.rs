@@ -20,6 +20,9 @@ pub enum Error {
     /// Rows, weights, players or options that do not fit the forest.
     #[error("{0}")]
     Input(String),
+    /// A saved explainer or background that cannot be read or written.
+    #[error("{0}")]
+    Saved(String),
     /// The result or a table would not fit in memory.
     #[error("{what} needs {bytes} bytes; explain fewer rows at a time or choose another engine")]
     Memory {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::background::{Background, Kept};
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
 use crate::engine::pattern::{self, Histogram, PatternForest, PatternTables, Source};
@@ -24,12 +25,13 @@ use crate::rows::Rows;
 /// joined follow the training rows (path-dependent).
 #[derive(Debug)]
 pub struct Explainer {
-    compiled: Compiled,
-    n_features: usize,
-    absent: Absent,
-    expected: Vec<f64>,
+    pub(crate) forest: Forest,
+    pub(crate) players: Players,
+    pub(crate) compiled: Compiled,
+    pub(crate) absent: Absent,
+    pub(crate) expected: Vec<f64>,
     memory_limit: usize,
-    patterns: OnceLock<PatternForest>,
+    pub(crate) patterns: OnceLock<PatternForest>,
     tables: Mutex<HashMap<Index, Arc<PatternTables>>>,
     /// What earlier calls have spent on going without tables.
     rent: Mutex<HashMap<Index, f64>>,
@@ -37,11 +39,25 @@ pub struct Explainer {
 
 /// What stands in for the players that have not joined.
 #[derive(Debug)]
-enum Absent {
+pub(crate) enum Absent {
     /// Background rows.
-    Background { codes: Option<CodedRows>, len: usize, weights: Option<Vec<f64>>, histogram: OnceLock<Histogram> },
+    Background {
+        codes: Option<CodedRows>,
+        len: usize,
+        weights: Option<Vec<f64>>,
+        histogram: OnceLock<Histogram>,
+        /// They came in parts, and stand in the order of their codes, equal ones once.
+        merged: bool,
+    },
     /// The shares of the training rows.
     Cover { ratios: OnceLock<Vec<Vec<Vec<f64>>>> },
+}
+
+impl Absent {
+    /// Rows that are neither coded nor counted yet.
+    pub(crate) fn of(len: usize, weights: Option<Vec<f64>>, merged: bool) -> Self {
+        Self::Background { codes: None, len, weights, histogram: OnceLock::new(), merged }
+    }
 }
 
 /// Rows coded at a time when the background is not kept.
@@ -78,12 +94,7 @@ impl Explainer {
             ));
         }
         check_weights(weights, background.len())?;
-        let absent = Absent::Background {
-            codes: None,
-            len: background.len(),
-            weights: weights.map(<[f64]>::to_vec),
-            histogram: OnceLock::new(),
-        };
+        let absent = Absent::of(background.len(), weights.map(<[f64]>::to_vec), false);
         let mut this = Self::compile(memory_limit, forest, players, absent, workers)?;
         this.take_in(background, workers, progress)?;
         this.expected = this.expect(forest.base(), workers, progress)?;
@@ -113,23 +124,56 @@ impl Explainer {
         Ok(this)
     }
 
-    fn compile(
+    /// Compiles a forest, its players and a background that came in parts.
+    ///
+    /// However the rows were cut into parts, and in whatever order these were merged, the explainer is the same.
+    pub fn from_background(
+        forest: &Forest,
+        players: &Players,
+        background: Background,
+        workers: &Workers,
+        progress: &Progress,
+    ) -> Result<Self> {
+        if background.has_no_weight() {
+            return Err(Error::Input(
+                "the background has no rows, or none with a weight; an explanation needs at least one".into(),
+            ));
+        }
+        let absent = Absent::of(background.len(), None, true);
+        let mut this = Self::compile(default_limit(), forest, players, absent, workers)?;
+        let kept = background.kept_of(forest, players, &this.compiled, this.patterns(workers))?;
+        if let Absent::Background { codes, weights, histogram, .. } = &mut this.absent {
+            match kept {
+                Kept::Counts(counts) => *histogram = OnceLock::from(counts),
+                Kept::Rows(rows) => {
+                    *codes = Some(rows.coded(&this.compiled.columns)?);
+                    *weights = rows.weights();
+                }
+            }
+        }
+        this.count_if_wanted(workers, progress)?;
+        this.expected = this.expect(forest.base(), workers, progress)?;
+        Ok(this)
+    }
+
+    /// The same explainer with tables that take no more than so many bytes.
+    #[must_use]
+    pub fn limited_to(self, memory_limit: usize) -> Self {
+        Self { memory_limit, ..self }
+    }
+
+    pub(crate) fn compile(
         memory_limit: usize,
         forest: &Forest,
         players: &Players,
         absent: Absent,
         workers: &Workers,
     ) -> Result<Self> {
-        let n_features = forest.n_features();
-        if players.n_features() != n_features {
-            return Err(Error::Input(format!(
-                "the players map {} features, but the model has {n_features}",
-                players.n_features()
-            )));
-        }
+        check_players(forest, players)?;
         Ok(Self {
+            forest: forest.clone(),
+            players: players.clone(),
             compiled: Compiled::new(forest, players, workers),
-            n_features,
             absent,
             expected: Vec::new(),
             memory_limit,
@@ -142,29 +186,66 @@ impl Explainer {
     /// Codes the background, and counts it right away where tables will surely be wanted or it is too large to keep.
     fn take_in(&mut self, background: &Rows<'_>, workers: &Workers, progress: &Progress) -> Result<()> {
         let n = background.len();
-        let tables = self.compiled.all_tables && self.plan_for(n, Index::Shapley, Engine::Auto)?.tables;
-        let keep = !tables || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
+        let keep = !self.wants_counts(n)? || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
         let Absent::Background { codes, weights, histogram, .. } = &mut self.absent else { return Ok(()) };
         if keep {
             *codes = Some(CodedRows::new(&self.compiled.columns, background, workers));
-        }
-        if !tables {
-            return Ok(());
+            return self.count_if_wanted(workers, progress);
         }
         let patterns = self.patterns.get_or_init(|| PatternForest::new(&self.compiled.trees, workers));
-        let weights = weights.as_deref();
-        let mut sums = Histogram::empty(patterns, weights.map(largest))?;
-        if let Some(codes) = codes {
-            sums.add(patterns, codes, weights, workers, progress)?;
-        } else {
-            for start in (0..n).step_by(PASSING_ROWS) {
-                let end = n.min(start + PASSING_ROWS);
-                let codes = CodedRows::new(&self.compiled.columns, &background.slice(start, end), workers);
-                sums.add(patterns, &codes, weights.map(|w| &w[start..end]), workers, progress)?;
-            }
+        let mut sums = Histogram::empty(patterns, weights.is_some())?;
+        let weight = whole_weights(weights.as_deref());
+        progress.stages(n.div_ceil(PASSING_ROWS));
+        for start in (0..n).step_by(PASSING_ROWS) {
+            let end = n.min(start + PASSING_ROWS);
+            let codes = CodedRows::new(&self.compiled.columns, &background.slice(start, end), workers);
+            sums.add(patterns, &codes, &|row| weight(start + row), workers, progress)?;
         }
+        drop(weight);
         *histogram = OnceLock::from(sums);
+        // Rows that are not kept need no weights either.
+        *weights = None;
         Ok(())
+    }
+
+    /// Whether tables will surely be wanted, so that the background is best counted right away.
+    fn wants_counts(&self, n: usize) -> Result<bool> {
+        Ok(self.compiled.all_tables && self.plan_for(n, Index::Shapley, Engine::Auto)?.tables)
+    }
+
+    /// Counts the rows that are kept, if tables will surely be wanted.
+    fn count_if_wanted(&self, workers: &Workers, progress: &Progress) -> Result<()> {
+        match &self.absent {
+            Absent::Background { codes: Some(codes), .. } if self.wants_counts(codes.len())? => {
+                self.counts(workers, progress).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The background's histogram, counted now if it was not before.
+    pub(crate) fn counts(&self, workers: &Workers, progress: &Progress) -> Result<&Histogram> {
+        let Absent::Background { codes, weights, histogram, .. } = &self.absent else {
+            unreachable!("there is a background")
+        };
+        if histogram.get().is_none() {
+            let (patterns, codes) = (self.patterns(workers), codes.as_ref().ok_or_else(only_counts)?);
+            let mut sums = Histogram::empty(patterns, weights.is_some())?;
+            progress.stages(1);
+            sums.add(patterns, codes, &whole_weights(weights.as_deref()), workers, progress)?;
+            // Another thread may have been first; its counts are the same.
+            let _ = histogram.set(sums);
+        }
+        Ok(histogram.get().expect("just set"))
+    }
+
+    /// Whether counts would leave half of the memory limit to others, as any plan demands.
+    pub(crate) fn can_count(&self, workers: &Workers) -> bool {
+        self.patterns(workers).n_entries().saturating_mul(size_of::<u128>()) <= self.memory_limit / 2
+    }
+
+    pub(crate) fn patterns(&self, workers: &Workers) -> &PatternForest {
+        self.patterns.get_or_init(|| PatternForest::new(&self.compiled.trees, workers))
     }
 
     /// The mean margin over the background, from how many rows are in each leaf.
@@ -217,19 +298,38 @@ impl Explainer {
     }
 
     fn plan_for(&self, rows: usize, index: Index, engine: Engine) -> Result<Plan> {
+        let (counted, kept) = match &self.absent {
+            Absent::Background { codes, histogram, .. } => (histogram.get().is_some(), codes.as_ref()),
+            Absent::Cover { .. } => (true, None),
+        };
         let call = plan::Call {
             rows,
-            background: self.n_background(),
+            // Of rows that came in parts, equal ones are kept once.
+            background: kept.map_or(self.n_background(), CodedRows::len),
             index,
-            counted: match &self.absent {
-                Absent::Background { histogram, .. } => histogram.get().is_some(),
-                Absent::Cover { .. } => true,
-            },
+            counted,
             built: locked(&self.tables).contains_key(&index),
             memory_limit: self.memory_limit,
             rent: locked(&self.rent).get(&index).copied().unwrap_or(0.0),
         };
+        let only_counts = counted && kept.is_none() && call.background > 0;
+        if engine == Engine::Auto && only_counts && !call.built {
+            let reason = "only the background's counts were kept, and they serve tables alone".into();
+            return Ok(Plan { reason, ..Plan::new(&self.compiled, Engine::Pattern, &call)? });
+        }
         Plan::new(&self.compiled, engine, &call)
+    }
+
+    /// For each index, what earlier calls have spent on going without tables; without end where there are tables.
+    pub(crate) fn rents(&self) -> [f64; 4] {
+        Index::ALL.map(|index| {
+            let built = locked(&self.tables).contains_key(&index);
+            if built { f64::INFINITY } else { locked(&self.rent).get(&index).copied().unwrap_or(0.0) }
+        })
+    }
+
+    pub(crate) fn set_rents(&self, rents: [f64; 4]) {
+        *locked(&self.rent) = Index::ALL.into_iter().zip(rents).collect();
     }
 
     /// The index of each row, averaged over the background: `(rows, players, outputs)`, or
@@ -242,7 +342,7 @@ impl Explainer {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Vec<f64>> {
-        rows.expect_width("the data", self.n_features)?;
+        rows.expect_width("the data", self.forest.n_features())?;
         let plan = self.plan_for(rows.len(), index, engine)?;
         let compiled = &self.compiled;
         let per_output = index.cells(compiled.n_players).unwrap_or(usize::MAX);
@@ -252,20 +352,23 @@ impl Explainer {
         }
         let by_tables = |t: &usize| plan.tables && can_have_tables(&compiled.trees[*t]);
         let rest: Vec<usize> = (0..compiled.trees.len()).filter(|t| !by_tables(t)).collect();
+        let path_dependent = matches!(self.absent, Absent::Cover { .. });
+        let walks = |t: &usize| {
+            path_dependent || engine == Engine::Traversal || compiled.trees[*t].max_path > pattern::MAX_PLAYERS
+        };
+        let (walked, met): (Vec<_>, Vec<_>) = rest.into_iter().partition(walks);
+        progress.stages(usize::from(!met.is_empty()) + usize::from(!walked.is_empty()));
         if plan.tables {
             self.by_tables(rows, index, &mut out, workers, progress)?;
         } else if engine == Engine::Auto {
             *locked(&self.rent).entry(index).or_default() += plan.rent;
         }
         match &self.absent {
-            Absent::Cover { .. } => cover::explain_cover(compiled, &rest, rows, index, &mut out, workers, progress)?,
-            Absent::Background { .. } if rest.is_empty() => {}
+            Absent::Cover { .. } => cover::explain_cover(compiled, &walked, rows, index, &mut out, workers, progress)?,
+            Absent::Background { .. } if met.is_empty() && walked.is_empty() => {}
             Absent::Background { codes, weights, .. } => {
-                let z = codes.as_ref().ok_or_else(too_large)?;
+                let z = codes.as_ref().ok_or_else(only_counts)?;
                 let w = weights.as_deref();
-                let sparse =
-                    |t: &usize| engine != Engine::Traversal && compiled.trees[*t].max_path <= pattern::MAX_PLAYERS;
-                let (met, walked): (Vec<_>, Vec<_>) = rest.into_iter().partition(sparse);
                 pattern::explain_sparse(compiled, &met, z, w, rows, index, &mut out, workers, progress)?;
                 traversal::average(compiled, &walked, z, w, rows, index, &mut out, workers, progress)?;
             }
@@ -283,28 +386,21 @@ impl Explainer {
         progress: &Progress,
     ) -> Result<()> {
         let compiled = &self.compiled;
-        let patterns = self.patterns.get_or_init(|| PatternForest::new(&compiled.trees, workers));
+        let patterns = self.patterns(workers);
         let kept = locked(&self.tables).get(&index).cloned();
         if let Some(tables) = kept {
+            progress.stages(1);
             return tables.explain(patterns, compiled, rows, index, out, workers, progress);
         }
+        let batches = PatternTables::batches(patterns, compiled, index, self.memory_limit);
+        progress.stages(2 * batches.len());
         let source = match &self.absent {
             Absent::Cover { ratios } => {
                 let all = || workers.map(compiled.trees.len(), |t| cover::path_ratios(&compiled.trees[t]));
                 Source::Cover(ratios.get_or_init(all))
             }
-            Absent::Background { codes, weights, histogram, .. } => {
-                if histogram.get().is_none() {
-                    let codes = codes.as_ref().ok_or_else(too_large)?;
-                    let mut sums = Histogram::empty(patterns, weights.as_deref().map(largest))?;
-                    sums.add(patterns, codes, weights.as_deref(), workers, progress)?;
-                    // Another thread may have been first; its counts are the same.
-                    let _ = histogram.set(sums);
-                }
-                Source::Background(histogram.get().expect("just set"))
-            }
+            Absent::Background { .. } => Source::Background(self.counts(workers, progress)?),
         };
-        let batches = PatternTables::batches(patterns, compiled, index, self.memory_limit);
         let [all] = &batches[..] else {
             for batch in &batches {
                 let tables = PatternTables::new(patterns, compiled, &source, index, batch, workers, progress)?;
@@ -350,14 +446,18 @@ impl Explainer {
         workers: &Workers,
         progress: &Progress,
     ) -> Result<Vec<f64>> {
-        rows.expect_width("the data", self.n_features)?;
+        rows.expect_width("the data", self.forest.n_features())?;
         let coded;
         let z = if let Some(background) = background {
-            background.expect_width("the background", self.n_features)?;
+            background.expect_width("the background", self.forest.n_features())?;
             coded = CodedRows::new(&self.compiled.columns, background, workers);
             &coded
+        } else if let Absent::Background { merged: true, .. } = &self.absent {
+            return Err(Error::Input(
+                "a background that came in parts has no order of its rows; give the rows to pair with".into(),
+            ));
         } else if let Absent::Background { codes, .. } = &self.absent {
-            codes.as_ref().ok_or_else(too_large)?
+            codes.as_ref().ok_or_else(only_counts)?
         } else {
             return Err(Error::Input("pairs need background rows, and this explainer has none; give them".into()));
         };
@@ -370,19 +470,41 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn default_limit() -> usize {
+pub(crate) fn default_limit() -> usize {
     memory::available() / 2
 }
 
-fn too_large() -> Error {
-    Error::Input("the background was too large to keep, only its counts were; give the background rows again".into())
+fn only_counts() -> Error {
+    Error::Input(
+        "only the counts of the background were kept, as it was too large or came in parts; give the rows again, or \
+         leave the engine open"
+            .into(),
+    )
 }
 
-fn largest(weights: &[f64]) -> f64 {
-    weights.iter().copied().fold(0.0, f64::max)
+pub(crate) fn check_players(forest: &Forest, players: &Players) -> Result<()> {
+    let (mapped, n_features) = (players.n_features(), forest.n_features());
+    if mapped == n_features {
+        return Ok(());
+    }
+    Err(Error::Input(format!("the players map {mapped} features, but the model has {n_features}")))
 }
 
-fn check_weights(weights: Option<&[f64]>, n_rows: usize) -> Result<()> {
+/// Bits below the largest weight that count: sums of so many rows as there can be stay within 128.
+const FRACTION: f64 = 87.0;
+
+/// Weights as whole numbers, of the power of two that is [`FRACTION`] bits below the largest: exact for all weights that
+/// are not very much smaller than that one, and for counts.
+fn whole_weights(weights: Option<&[f64]>) -> impl Fn(usize) -> u128 + Sync {
+    let largest = weights.unwrap_or(&[1.0]).iter().copied().fold(0.0, f64::max);
+    // The power of two at or below it. Powers of two divide exactly.
+    let bits = largest.to_bits();
+    let exponent = bits & f64::INFINITY.to_bits();
+    let power = f64::from_bits(if exponent == 0 { 1 << bits.max(1).ilog2() } else { exponent });
+    move |row| weights.map_or(1, |w| (w[row] / power * FRACTION.exp2()) as u128)
+}
+
+pub(crate) fn check_weights(weights: Option<&[f64]>, n_rows: usize) -> Result<()> {
     let Some(weights) = weights else { return Ok(()) };
     if weights.len() != n_rows {
         return Err(Error::Input(format!("{} weights were given for {n_rows} background rows", weights.len())));

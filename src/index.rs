@@ -44,6 +44,9 @@ pub(crate) struct Pairs {
 }
 
 impl Index {
+    /// All of them, in the order that saved explainers keep.
+    pub(crate) const ALL: [Self; 4] = [Self::Shapley, Self::Banzhaf, Self::Taylor, Self::Interaction];
+
     /// How many players share one number: 1, or 2 for an index of pairs.
     #[must_use]
     pub fn order(self) -> u32 {

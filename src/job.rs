@@ -1,17 +1,32 @@
 //! A piece of work in progress: its threads, how far it has come, and whether it should stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
 /// Shared between the threads that work and the one that waits.
+///
+/// Work comes in stages, of which each says how many steps it has when it begins; all get the same share of the whole.
 #[derive(Debug, Default)]
 pub struct Progress {
     cancelled: AtomicBool,
+    stages: Mutex<Stages>,
+    /// Steps of the stage that is under way.
     done: AtomicU64,
-    total: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Stages {
+    /// As many as were announced; more may come than that.
+    announced: usize,
+    begun: usize,
+    /// Steps of the last that has begun.
+    steps: u64,
+    /// The largest share told so far: what is done stays done, however much more work turns up.
+    told: f64,
 }
 
 impl Progress {
@@ -20,25 +35,43 @@ impl Progress {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// The share of the work that is done, from 0 to 1.
+    /// The share of the work that is done, from 0 to 1; it never decreases.
     #[must_use]
     pub fn fraction(&self) -> f64 {
-        let total = self.total.load(Ordering::Relaxed);
-        if total == 0 { 0.0 } else { self.done.load(Ordering::Relaxed) as f64 / total as f64 }
+        let mut stages = self.locked();
+        if stages.begun > 0 {
+            let here = self.done.load(Ordering::Relaxed) as f64 / stages.steps.max(1) as f64;
+            let all = stages.announced.max(stages.begun) as f64;
+            stages.told = stages.told.max(((stages.begun - 1) as f64 + here.min(1.0)) / all);
+        }
+        stages.told
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Announces that so many more stages will come; those that are not announced are not foreseen in the fraction.
+    pub(crate) fn stages(&self, n: usize) {
+        self.locked().announced += n;
+    }
+
+    /// Begins a stage of so many steps.
     pub(crate) fn expect(&self, steps: usize) {
-        self.total.fetch_add(steps as u64, Ordering::Relaxed);
+        let mut stages = self.locked();
+        stages.begun += 1;
+        stages.steps = steps as u64;
+        self.done.store(0, Ordering::Relaxed);
     }
 
     /// Counts a step; an error if the work should stop.
     pub(crate) fn step(&self) -> Result<()> {
         self.done.fetch_add(1, Ordering::Relaxed);
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Stages> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

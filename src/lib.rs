@@ -29,6 +29,7 @@
 //! # Ok::<(), arborshap::Error>(())
 //! ```
 
+mod background;
 mod engine;
 mod error;
 mod explainer;
@@ -38,12 +39,14 @@ mod job;
 mod memory;
 mod players;
 mod rows;
+mod saved;
 mod simd;
 mod weights;
 
 #[cfg(feature = "python")]
 mod python;
 
+pub use background::{Background, Intake};
 pub use engine::plan::{Engine, Plan};
 pub use error::{Error, Result};
 pub use explainer::Explainer;
@@ -52,4 +55,5 @@ pub use index::Index;
 pub use job::{Progress, Workers};
 pub use players::Players;
 pub use rows::{Cells, Rows};
+pub use saved::Notes;
 pub use weights::{Weights, shapley_weight};

@@ -1,7 +1,7 @@
 """The native module: arrays in, arrays out. Everything a user touches is in Python above it."""
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,28 @@ class Forest:
     def n_leaves(self) -> int: ...
     @property
     def max_depth(self) -> int: ...
+    def arrays(self) -> dict[str, Any]:
+        """The arrays it is made of, by name; `cover` may be None. Leaves are vectors everywhere if they are anywhere."""
     def margin(self, rows: Matrix, n_threads: int) -> NDArray[np.float64]:
         """The raw prediction in float64: (rows, outputs)."""
+
+@final
+class Background:
+    """A background, or a part of one, as a forest and its players see it: exact counts, or distinct rows."""
+
+    def __new__(cls, forest: Forest, *, players: NDArray[np.int32], n_players: int, n_threads: int) -> Background: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def counted(self) -> bool:
+        """Whether only patterns were counted, instead of keeping rows."""
+    def add(self, rows: Matrix, weights: NDArray[np.float64] | None = None, *, n_threads: int) -> None:
+        """Add rows, which may carry weights."""
+    def merge(self, other: Background) -> Background:
+        """The rows of both, in a background of its own."""
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Background: ...
 
 @final
 class Explainer:
@@ -71,6 +91,34 @@ class Explainer:
         memory_limit: int | None = None,
         n_threads: int,
     ) -> Explainer: ...
+    @staticmethod
+    def from_background(
+        forest: Forest,
+        background: Background,
+        *,
+        players: NDArray[np.int32],
+        n_players: int,
+        memory_limit: int | None = None,
+        n_threads: int,
+    ) -> Explainer:
+        """Against a background that came in parts."""
+    def to_bytes(self, notes: dict[str, list[str]]) -> bytes:
+        """The explainer as bytes, with lists of texts to be kept beside it."""
+    @staticmethod
+    def from_bytes(
+        data: bytes, *, memory_limit: int | None = None, n_threads: int
+    ) -> tuple[Explainer, dict[str, list[str]]]:
+        """What `to_bytes` was given and called on."""
+    @property
+    def forest(self) -> Forest: ...
+    @property
+    def players(self) -> NDArray[np.int32]:
+        """The player of every feature."""
+    @property
+    def n_players(self) -> int: ...
+    @property
+    def n_background(self) -> int:
+        """Rows of the background; none where there is no background."""
     @property
     def expected_value(self) -> NDArray[np.float64]:
         """Mean margin over the (weighted) background, one per output."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +15,18 @@ SAMPLE = 1000
 _SEARCHED = 100_000  # rows of a huge background looked at for extremes
 
 
-def verify(model: Model, background: Matrix, what: str, n_threads: int) -> None:
+def verify(
+    model: Model,
+    background: Matrix,
+    what: str,
+    n_threads: int,
+    *,
+    own_prediction: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
+) -> None:
     """Compare our margin with the library's raw prediction on rows of the background, which the caller calls `what`.
+
+    `own_prediction` is asked instead of the model where that is part of something larger: a pipeline predicts the raw
+    rows of these numbers.
 
     Raises
     ------
@@ -23,12 +35,13 @@ def verify(model: Model, background: Matrix, what: str, n_threads: int) -> None:
     InputError
         If the library refuses to predict these rows.
     """
-    if model.raw_predict is None:
+    raw_predict = model.raw_predict
+    if raw_predict is None:
         return
     numbers = rows_to_verify(background)
     rows = background[numbers]
     try:
-        theirs = np.asarray(model.raw_predict(rows), dtype=np.float64)
+        theirs = np.asarray(raw_predict(rows) if own_prediction is None else own_prediction(numbers), dtype=np.float64)
     except Exception as error:
         message = (
             f"{what}: {model.library} itself refuses to predict these rows ({error}); verify=False skips asking it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from time import perf_counter
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,8 +27,13 @@ from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.frames import Rows, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
+from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.models import load
+from arborshap.outputs import OutputName, Rescaled, check_no_labels, output_of
+from arborshap.pipelines import split_pipeline
 from arborshap.plan import Plan
+from arborshap.source import Source
+from arborshap.trace import Trace, walk
 
 IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
 Array: TypeAlias = NDArray[Any]
@@ -55,7 +61,9 @@ class TreeExplainer:
         ``"interventional"`` against `data`; ``"tree_path_dependent"`` without: absent players follow the shares of the
         training rows that the trees remember. ``"auto"`` is the one or the other, as `data` is given or not.
     model_output
-        ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier.
+        ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier. ``"probability"``: a
+        classifier's probabilities; ``"log_loss"``: the loss of each row, whose label `y` is then given with it. For
+        these two the values of every pair (x, z) are rescaled, which costs rows times background rows.
     sample_weight
         The weight of each background row; equal if left out.
     feature_names
@@ -87,6 +95,9 @@ class TreeExplainer:
         If the background or an argument is not usable.
     """
 
+    _rescaled: Rescaled | None = None
+    """What computes probabilities or losses, where the raw prediction is not what is explained."""
+
     def __init__(
         self,
         model: Any,
@@ -94,7 +105,7 @@ class TreeExplainer:
         *,
         groups: Groups | None = None,
         feature_perturbation: Literal["auto", "interventional", "tree_path_dependent"] = "auto",
-        model_output: Literal["raw"] = "raw",
+        model_output: OutputName = "raw",
         sample_weight: Any = None,
         feature_names: Sequence[str] | None = None,
         verify: bool = True,
@@ -102,24 +113,32 @@ class TreeExplainer:
         n_jobs: int | None = None,
         memory_limit: int | None = None,
     ) -> None:
-        checked_choice("model_output", model_output, ["raw"])
+        checked_choice("model_output", model_output, ["raw", "probability", "log_loss"])
         _check_perturbation(feature_perturbation, data)
         self._n_threads = thread_count(n_jobs)
         self._memory_limit = checked_memory_limit(memory_limit)
         self._engine = engine
+        model, self._pipeline = split_pipeline(model, data)
+        self._to_verify = verify and self._pipeline is not None  # on the first raw rows that are read
         # A dump says what its columns are called, but not where they are.
         self._model = load(model, feature_names=column_names(data) if feature_names is None else feature_names)
         forest = self._model.forest
+        output = output_of(self._model, model_output, engine, has_background=data is not None)
 
-        own_names = checked_names(feature_names, forest.n_features)
-        self._column_names = forest.feature_names or own_names
+        n_columns = forest.n_features if self._pipeline is None else self._pipeline.n_columns
+        own_names = checked_names(feature_names, n_columns)
+        self._column_names = (self._pipeline or forest).feature_names or own_names
         background = None if data is None else self._read(data, "data")
         if background is not None:
             if len(background.matrix) == 0:
                 raise InputError("data has no rows; the background needs at least one")
             self._column_names = self._column_names or background.names
-        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(forest.n_features)))
-        self._players, self._player_names = players_from(groups, self._data_names, forest.n_features)
+        self._data_names = list(own_names or self._column_names or (f"x{j}" for j in range(n_columns)))
+        if self._pipeline is None:
+            self._players, self._player_names = players_from(groups, self._data_names, n_columns)
+            self._data_players = self._players.tolist()
+        else:
+            self._players, self._data_players, self._player_names = self._pipeline.players(groups, self._data_names)
         self._n_players = len(self._player_names)
         self.output_names = None if forest.output_names is None else list(forest.output_names)
 
@@ -130,10 +149,15 @@ class TreeExplainer:
             self._core = self._compile(None, None)
         else:
             weights = checked_weights(sample_weight, len(background.matrix))
-            if verify:
+            if verify and self._pipeline is None:
                 verify_margins(self._model, background.matrix, "data", self._n_threads)
             self._n_background = len(background.matrix)
             self._core = self._compile(background.matrix, weights)
+            if output is not None:
+                players, threads = self._n_players, self._n_threads
+                matrix = background.matrix
+                self._rescaled = Rescaled(output, forest.native, self._core, players, matrix, weights, threads)
+                self.output_names = None if output.is_loss else self.output_names
         # Without a background the first rows that come are what the model can be verified on.
         self._to_verify = verify and background is None
         self._core.plan(1, "shapley", str(engine))  # say now, not at the first call, that there is no such engine
@@ -153,16 +177,28 @@ class TreeExplainer:
         self._player_names = checked_names(names, self._n_players) or self._player_names
 
     @property
-    def expected_value(self) -> float | NDArray[np.float64]:
-        """The mean raw prediction over the background: a float, or one per output of a model with several.
+    def data_names(self) -> list[str]:
+        """The names of the columns that a row has, in order; without groups, the players' too."""
+        return list(self._data_names)
 
-        Without a background, that over the training rows as the trees remember them.
+    @property
+    def expected_value(self) -> float | NDArray[np.float64]:
+        """The mean of what is explained over the background: a float, or one per output of a model with several.
+
+        Without a background, that over the training rows as the trees remember them. A loss has none before there is
+        a label: see the base values of its explanations.
         """
-        expected = self._core.expected_value
+        expected = self._core.expected_value if self._rescaled is None else self._rescaled.expected_of_any_row()
         return float(expected[0]) if len(expected) == 1 else expected
 
     def __call__(
-        self, X: Any, *, index: IndexName = "shapley", dtype: Any = np.float64, progress: bool | Report = False
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        index: IndexName = "shapley",
+        dtype: Any = np.float64,
+        progress: bool | Report = False,
     ) -> Explanation:
         """Explain rows, and return the values with all that is needed to read and draw them.
 
@@ -170,6 +206,8 @@ class TreeExplainer:
         ----------
         X
             The rows, of any kind that `data` may be.
+        y
+            The label of each row, for ``model_output="log_loss"`` only.
         index
             What to compute: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
         dtype
@@ -184,13 +222,19 @@ class TreeExplainer:
         """
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         rows = self._read(X, "X")
-        values = self._explain(rows.matrix, index, dtype, progress)
-        base = np.broadcast_to(self._core.expected_value, (len(values), self._n_outputs))
-        return self._explanation(values, base, rows, index)
+        start = perf_counter()
+        values = self._explain(rows.matrix, index, dtype, progress, y)
+        seconds = perf_counter() - start
+        base = np.empty((len(values), self._n_outputs))
+        base[:] = self._core.expected_value if self._rescaled is None else self._rescaled.expected(y, len(values))
+        return self._explanation(values, base, rows, index, seconds)
 
-    def shap_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
-        """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z)."""
-        return self._explain(self._read(X, "X").matrix, "shapley", dtype, progress)
+    def shap_values(self, X: Any, y: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+        """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z).
+
+        `y` has the rows' labels, for ``model_output="log_loss"`` only.
+        """
+        return self._explain(self._read(X, "X").matrix, "shapley", dtype, progress, y)
 
     def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Banzhaf values, shaped as the Shapley values are; every coalition weighs the same."""
@@ -212,7 +256,9 @@ class TreeExplainer:
         """
         return self._explain(self._read(X, "X").matrix, "interaction", dtype, progress)
 
-    def pair_values(self, X: Any, Z: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+    def pair_values(
+        self, X: Any, Z: Any = None, *, y: Any = None, dtype: Any = np.float64, progress: bool | Report = False
+    ) -> Array:
         """Compute the Shapley values of every pair (x, z), never averaged: (rows, reference rows, players[, outputs]).
 
         Parameters
@@ -221,6 +267,8 @@ class TreeExplainer:
             The rows to explain.
         Z
             The reference rows; the background if left out.
+        y
+            The label of each row of X, for ``model_output="log_loss"`` only.
         dtype
             float64, or float32 to halve the memory of a big result.
         progress
@@ -235,6 +283,11 @@ class TreeExplainer:
         if Z is None and not self._n_background:
             raise InputError("this explainer has no background: give Z, the reference rows")
         others = None if Z is None else self._read(Z, "Z").matrix
+        if self._rescaled is not None:
+            against = self._rescaled if others is None else self._rescaled.against(others)
+            every = against.explain_pairs(rows, y, dtype, progress, self._memory_limit)
+            return self._without_single_output(every)
+        check_no_labels(y)
         n_others = self._n_background if others is None else len(others)
         shape = (len(rows), n_others, self._n_players, self._n_outputs)
 
@@ -243,12 +296,111 @@ class TreeExplainer:
 
         return self._in_parts(compute, rows, shape, dtype, progress)
 
+    def importance(
+        self, X: Any, *, index: IndexName = "shapley", sample_weight: Any = None, progress: bool | Report = False
+    ) -> Importance:
+        """Tell how much each player matters over many rows: the mean size of its values.
+
+        Values are computed a few rows at a time and never kept, so X may have any number of rows.
+
+        Parameters
+        ----------
+        X
+            The rows, of any kind that `data` may be, or an iterator of batches of them.
+        index
+            What to average the size of; see `__call__`.
+        sample_weight
+            The weight of each row of X; equal if left out.
+        progress
+            ``True`` for a bar, or a function that is called with the fraction done.
+
+        Returns
+        -------
+        Importance
+            The means and the names; ``.ranked()`` sorts them.
+        """
+        checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
+        return importance(self, X, index, sample_weight, progress)
+
+    def interaction_importance(
+        self,
+        X: Any,
+        *,
+        index: Literal["taylor", "interaction"] = "taylor",
+        sample_weight: Any = None,
+        progress: bool | Report = False,
+    ) -> Importance:
+        """Tell how much each pair of players matters over many rows, without an array of rows x players x players.
+
+        As `importance`, for the Shapley-Taylor (``"taylor"``) or the Shapley interaction index (``"interaction"``).
+        """
+        checked_choice("index", index, PAIR_INDICES)
+        return importance(self, X, index, sample_weight, progress)
+
+    def top_values(
+        self,
+        X: Any,
+        k: int,
+        *,
+        index: Literal["shapley", "banzhaf"] = "shapley",
+        dtype: Any = np.float64,
+        progress: bool | Report = False,
+    ) -> TopValues:
+        """Keep only the `k` values of largest size in each row, and whose they are.
+
+        Parameters
+        ----------
+        X
+            The rows, of any kind that `data` may be, or an iterator of batches of them.
+        k
+            How many to keep.
+        index
+            ``"shapley"`` or ``"banzhaf"``.
+        dtype
+            float64, or float32 to halve the memory of a big result.
+        progress
+            ``True`` for a bar, or a function that is called with the fraction done.
+
+        Returns
+        -------
+        TopValues
+            ``players``, positions in `feature_names`, and ``values``: (rows, k), or (rows, k, outputs).
+        """
+        checked_choice("index", index, ["shapley", "banzhaf"])
+        return top_values(self, X, k, index, dtype, progress)
+
     def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
         """Tell how a call with `n` rows would be carried out, what it would take, and why."""
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62:
             raise InputError(f"n must be a number of rows, got {n!r}")
-        return Plan(*self._core.plan(int(n), index, self._engine))
+        return Plan(*self._core.plan(int(n), index, self._engine if self._rescaled is None else "traversal"))
+
+    def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
+        """Walk down one tree for one pair of rows as the paper does, and write down every step.
+
+        Parameters
+        ----------
+        x, z
+            One row each, by itself (a vector, a pandas Series) or in a matrix or frame.
+        tree
+            The tree's number.
+
+        Returns
+        -------
+        Trace
+            Types of edges, scenarios, S_X and S_Z, what every leaf contributes, and their sum: the tree's share of
+            ``pair_values(x, z)``.
+        """
+        return walk(
+            self._model.forest,
+            tree,
+            self._read(x, "x", one=True),
+            self._read(z, "z", one=True),
+            players=self._players,
+            player_names=self._player_names,
+            feature_names=self._data_names if self._pipeline is None else self._pipeline.names_of_features(),
+        )
 
     def contrast(self, x: Any, z: Any) -> Explanation:
         """Explain why the prediction of x is not that of z.
@@ -269,23 +421,40 @@ class TreeExplainer:
         for what, rows in (("x", ours), ("z", theirs)):
             if len(rows.matrix) == 0:
                 raise InputError(f"{what} has no rows; a contrast needs at least one on either side")
-        against = self._compile(theirs.matrix, None)
-        values = against.explain(ours.matrix, "shapley", engine=self._engine, n_threads=self._n_threads)
+        if self._rescaled is not None:
+            values, base = self._rescaled.contrast(ours.matrix, theirs.matrix)
+        else:
+            against = self._compile(theirs.matrix, None)
+            values = against.explain(ours.matrix, "shapley", engine=self._engine, n_threads=self._n_threads)
+            base = against.expected_value[np.newaxis]
         mean = self._without_single_output(values.mean(axis=0, keepdims=True))
-        explanation = self._explanation(mean, against.expected_value[np.newaxis], ours, "shapley")
+        explanation = self._explanation(mean, base, ours, "shapley")
         explanation.reference = theirs.shown[0].copy() if len(theirs.matrix) == 1 else None
         return explanation[0]
 
     @property
     def _n_outputs(self) -> int:
-        return self._model.forest.n_outputs
+        return self._model.forest.n_outputs if self._rescaled is None else self._rescaled.output.n_outputs
 
     def _read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
+        if self._pipeline is not None:
+            return self._read_raw(rows, what, one)
+        return self._read_features(rows, what, self._column_names, one)
+
+    def _read_raw(self, rows: Any, what: str, one: bool) -> Rows:
+        assert self._pipeline is not None
+        read = self._pipeline.read(rows, what, self._column_names, one, self._read_features)
+        if self._to_verify and len(read.matrix):
+            self._pipeline.verify(read, self._model, what, self._n_threads, self._read_features)
+            self._to_verify = False
+        return read
+
+    def _read_features(self, rows: Any, what: str, names: Sequence[str] | None = None, one: bool = False) -> Rows:
         read = read_some_rows if one else read_rows
         return read(
             rows,
             what,
-            names=self._column_names,
+            names=names,
             n_features=self._model.forest.n_features,
             encode=self._model.encode,
             sparse_zero_is_missing=self._model.library.startswith("xgboost"),
@@ -303,7 +472,11 @@ class TreeExplainer:
             n_threads=self._n_threads,
         )
 
-    def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report) -> Array:
+    def _explain(self, rows: Matrix, index: IndexName, dtype: Any, progress: bool | Report, y: Any = None) -> Array:
+        if self._rescaled is not None:
+            values = self._rescaled.explain(rows, y, index, dtype, progress, self._memory_limit)
+            return self._without_single_output(values)
+        check_no_labels(y)
         players = (self._n_players,) * (2 if index in PAIR_INDICES else 1)
         if self._to_verify and len(rows):
             verify_margins(self._model, rows, "X", self._n_threads)
@@ -327,6 +500,8 @@ class TreeExplainer:
         check_fits(shape, kind, self._memory_limit)
         if 0 in shape:
             return self._without_single_output(np.empty(shape, kind))
+        if progress is False and kind == np.float64:  # nothing to tell and nothing to narrow: one row asks for speed
+            return self._without_single_output(compute(rows, None))
         with reporting(progress) as report:
             if kind == np.float64:
                 values = compute(rows, report)
@@ -343,18 +518,24 @@ class TreeExplainer:
     def _without_single_output(self, values: Array) -> Array:
         return values.reshape(values.shape[:-1]) if self._n_outputs == 1 else values
 
-    def _explanation(self, values: Array, base: NDArray[np.float64], rows: Rows, index: str) -> Explanation:
+    def _explanation(
+        self, values: Array, base: NDArray[np.float64], rows: Rows, index: str, seconds: float | None = None
+    ) -> Explanation:
         same_rows = len(rows.shown) == len(values)
+        data = rows.shown.copy()  # the caller's array may change; an explanation may not
+        read = data if rows.shown is rows.matrix else rows.matrix.copy()
         return Explanation(
             values,
-            base[:, 0].copy() if self._n_outputs == 1 else base.copy(),
+            base[:, 0] if self._n_outputs == 1 else base,
             feature_names=self.feature_names,
             index=index,
-            data=rows.shown.copy() if same_rows else None,  # the caller's array may change; an explanation may not
+            data=data if same_rows else None,
             data_names=self._data_names,
-            data_players=[self._player_names[player] for player in self._players],
+            data_players=[self._player_names[player] for player in self._data_players],
             output_names=self.output_names,
             row_labels=rows.labels if same_rows else None,
+            source=Source(self, read, seconds) if same_rows else None,
+            origin=rows.origin if same_rows else None,
         )
 
 

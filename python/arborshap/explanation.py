@@ -6,12 +6,21 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import EllipsisType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._tables import frame_of
 from arborshap.exceptions import InputError
+from arborshap.plots import Plots
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from arborshap.frames import Origin
+    from arborshap.source import Source
 
 Selector: TypeAlias = int | str | slice | Sequence[int] | Sequence[str] | NDArray[Any] | EllipsisType
 _Pick: TypeAlias = int | slice | NDArray[np.intp]
@@ -54,6 +63,10 @@ class Explanation:
         The labels of the rows, when they came in a frame that had some.
     reference
         For a contrast with one row, that row; columns as in `data`.
+    source
+        The explainer the values came from; the explainer sets it, and pickling leaves it out.
+    origin
+        The frame the rows came in, which says what `to_frame` makes; the explainer sets it.
 
     Examples
     --------
@@ -79,6 +92,8 @@ class Explanation:
         output_names: Sequence[str] | None = None,
         row_labels: NDArray[Any] | None = None,
         reference: NDArray[Any] | None = None,
+        source: Source | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self.values: NDArray[Any] = np.asarray(values)
         self.base_values: NDArray[Any] = np.asarray(base_values)
@@ -90,6 +105,8 @@ class Explanation:
         self.output_names = None if output_names is None else list(output_names)
         self.row_labels = row_labels
         self.reference = reference
+        self.source = source
+        self.origin = origin
 
         axes = [_Axis("row", [])] + [_Axis("player", self.feature_names)] * (2 if index in PAIR_INDICES else 1)
         if self.values.ndim == len(axes) + 1:
@@ -131,6 +148,52 @@ class Explanation:
             result._take_players(players)
         return result
 
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000) -> Path:
+        """Write a page that shows the explanation to anyone with a browser: one file, which needs no network.
+
+        Parameters
+        ----------
+        path
+            The file to write, such as ``"page.html"``. It appears whole or not at all.
+        title
+            The page's heading.
+        max_rows
+            The most rows to put into the page, spread evenly over all; the page says how many were left out.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from arborshap.report import write_report
+
+        return write_report(self, path, title=title, max_rows=max_rows)
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of these values: bar, beeswarm, waterfall, scatter, heatmap, contrast. They need matplotlib."""
+        return Plots(self)
+
+    def to_frame(self, kind: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
+        """Turn into a frame of the kind that the rows came in.
+
+        Values of rows by players, or by outputs, are a frame of that shape with the names as columns; from pandas it
+        has the index of the rows. Anything else, such as an index of pairs, several outputs or a single row, has one
+        row a value, in the column ``value``, and beside it what the value is of in the columns ``row``, ``player``,
+        ``other_player`` and ``output``, as far as there are such. Base values are not in it.
+
+        Parameters
+        ----------
+        kind
+            The library whose frame to make. By default that of the rows, and pandas for rows that came in no frame.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The values.
+        """
+        return frame_of(self, [(axis.kind, axis.names) for axis in self._axes], self.origin, kind)
+
     def to_shap(self) -> Any:
         """Turn into a `shap.Explanation`, for every plot that shap has.
 
@@ -171,6 +234,11 @@ class Explanation:
             largest = ""
         return f"<Explanation {what}{'; ' if largest else ''}{largest}>"
 
+    def _repr_html_(self) -> str:
+        from arborshap.explanation_html import as_html
+
+        return as_html(self)
+
     def _has(self, kind: str) -> bool:
         return any(axis.kind == kind for axis in self._axes)
 
@@ -206,6 +274,8 @@ class Explanation:
     def _take_rows(self, pick: _Pick) -> None:
         self.base_values = np.asarray(self.base_values[pick])
         self.data = None if self.data is None else self.data[pick]
+        self.source = None if self.source is None else self.source.take(pick)
+        self.origin = None if self.origin is None else self.origin.take(pick)
         self.row_labels = None if self.row_labels is None or isinstance(pick, int) else self.row_labels[pick]
 
     def _take_players(self, picked: list[list[str]]) -> None:

@@ -36,6 +36,49 @@ class NodeFlag(IntFlag):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """One tree of a forest, as read-only views of the forest's arrays; node 0 is the root.
+
+    Attributes
+    ----------
+    left, right : array of int, (nodes,)
+        Children; -1 for both in a leaf.
+    feature : array of int, (nodes,)
+        Column each node tests; 0 in leaves, where it means nothing.
+    threshold : array of float, (nodes,)
+        What the column is compared with; 0 in leaves and categorical nodes.
+    flags : array of uint8, (nodes,)
+        `NodeFlag` bits.
+    value : array of float, (nodes,) or (nodes, outputs)
+        Leaf values; those of internal nodes mean nothing.
+    output : int or None
+        The output the leaf values are added to; ``None`` when leaves hold one value per output.
+    categories : dict of int to array of uint32
+        The set of each categorical node.
+    cover : array of float, (nodes,), or None
+        Training weight that reached each node.
+    """
+
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    flags: NDArray[np.uint8]
+    value: NDArray[np.float64]
+    output: int | None
+    categories: dict[int, NDArray[np.uint32]]
+    cover: NDArray[np.float64] | None
+
+    @property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
+        return np.asarray(self.left == -1)
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Forest:
     """Trees with typed splits, in arrays that cannot be changed and were validated when the forest was made.
 
@@ -147,6 +190,31 @@ class Forest:
     def max_depth(self) -> int:
         """Splits on the longest path from a root to a leaf."""
         return self.native.max_depth
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The trees one by one, to be read."""
+        return tuple(self._tree(t) for t in range(self.n_trees))
+
+    def _tree(self, t: int) -> Tree:
+        start, end = self.tree_offsets[t : t + 2].tolist()
+        own = slice(start, end)
+        first, last = np.searchsorted(self.category_nodes, (start, end)).tolist()
+        bounds = self.category_offsets
+        return Tree(
+            left=self.left[own],
+            right=self.right[own],
+            feature=self.feature[own],
+            threshold=self.threshold[own],
+            flags=self.flags[own],
+            value=self.value[own],
+            output=None if self.tree_output[t] == -1 else int(self.tree_output[t]),
+            categories={
+                int(self.category_nodes[s]) - start: self.categories[bounds[s] : bounds[s + 1]]
+                for s in range(first, last)
+            },
+            cover=None if self.cover is None else self.cover[own],
+        )
 
     def margin(self, rows: ArrayLike, n_threads: int = 1) -> NDArray[np.float64]:
         """Evaluate the forest in float64: the raw prediction, before any link.

@@ -10,25 +10,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._numbers import (
-    Matrix,
-    matrix_from_array,
-    matrix_from_columns,
-    matrix_from_sparse,
-    refused,
-    with_missing,
-)
+from arborshap._frame_columns import COLUMNS_OF
+from arborshap._numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
 from arborshap.exceptions import InputError
 
 Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The frame that rows came in, so that results can be given back in one of its kind.
+
+    Attributes
+    ----------
+    kind
+        ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+    index
+        The row index of a pandas frame.
+    """
+
+    kind: str
+    index: Any = None
+
+    def take(self, pick: Any) -> Origin:
+        """The origin of some of the rows; a single one has no index."""
+        return Origin(self.kind, None if self.index is None or isinstance(pick, int) else self.index[pick])
+
+
+@dataclass(frozen=True)
 class Rows:
     """Rows as the trees read them, and what the caller called them.
 
@@ -40,14 +55,68 @@ class Rows:
         The frame's column names in the order of `matrix`; ``None`` for rows without names.
     labels
         The frame's row labels where it has some of its own (a pandas index), else ``None``.
-    shown
-        The cells before the model encoded them, where it does that; otherwise `matrix`.
+    cells
+        The cells before the model, or its pipeline, encoded them, where it does that; otherwise `matrix`. Or what
+        makes them: a frame's cells cost more than its numbers, and most calls show none.
+    origin
+        The frame they came in; ``None`` for rows that came in none.
+    raw
+        What the steps of a pipeline were given; ``None`` without a pipeline.
     """
 
     matrix: Matrix
     names: list[str] | None
     labels: NDArray[Any] | None
-    shown: NDArray[Any]
+    cells: NDArray[Any] | Callable[[], NDArray[Any]]
+    origin: Origin | None = None
+    raw: Any = None
+
+    @cached_property
+    def shown(self) -> NDArray[Any]:
+        """The cells as the caller knows them."""
+        return self.cells() if callable(self.cells) else self.cells
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFrame:
+    """A frame with its columns in the model's order.
+
+    Attributes
+    ----------
+    frame
+        The frame.
+    kind
+        Its library.
+    names
+        Its columns' names.
+    numbered
+        Whether these are only numbers, as in a pandas frame made of a bare array.
+    """
+
+    frame: Any
+    kind: str
+    names: list[str]
+    numbered: bool
+
+    @property
+    def own_names(self) -> list[str] | None:
+        """The names, if they are some."""
+        return None if self.numbered else self.names
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The labels of the rows, where they have some of their own."""
+        return _row_labels(self.frame) if self.kind == "pandas" else None
+
+    @property
+    def origin(self) -> Origin:
+        """What is kept of it for frames of results."""
+        return Origin(self.kind, self.frame.index if self.kind == "pandas" else None)
+
+    def cells(self) -> NDArray[Any]:
+        """All cells, as objects if they are of several types."""
+        frame = self.frame.to_pandas() if self.kind == "pyarrow" else self.frame
+        return np.asarray(frame.to_numpy())
 
 
 def read_rows(
@@ -94,32 +163,54 @@ def read_rows(
     matrix: Matrix
     if _is_ready(data):
         matrix = data
-    elif (kind := _frame_kind(data)) is not None:
-        return _read_frame(data, kind, what, names, n_features, encode, spaces_are_underscores)
-    elif hasattr(data, "tocsr") and hasattr(data, "toarray"):
+    elif (kind := frame_kind(data)) is not None:
+        found = frame_in_order(data, kind, what, names, n_features, spaces_are_underscores=spaces_are_underscores)
+        return _read_frame(found, what, encode)
+    elif is_sparse(data):
         matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
     else:
-        array = _as_array(data, what)
-        _check_two_dimensional(array, data, what)
-        matrix = matrix_from_array(array, what, names)
-    _check_width(matrix.shape[1], what, n_features)
+        matrix = matrix_from_array(as_table(data, what), what, names)
+    check_width(matrix.shape[1], what, n_features)
     return Rows(matrix if encode is None else _encoded(matrix, encode), None, None, matrix)
 
 
 def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
     """Read rows where one row may also come by itself: as a vector, a list of numbers or a pandas Series."""
+    return read_rows(as_some_rows(data, what), what, **options)
+
+
+def as_some_rows(data: Any, what: str) -> Any:
+    """Make a table of one row that came by itself; leave anything else as it is."""
     if _root_module(data) == "pandas" and type(data).__name__ == "Series":
-        return read_rows(data.to_frame().T, what, **options)
-    if _frame_kind(data) is None and not hasattr(data, "tocsr"):
+        return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
+    if frame_kind(data) is None and not is_sparse(data):
         array = _as_array(data, what)
         if array.ndim == 1:
-            data = array.reshape(1, -1)
-    return read_rows(data, what, **options)
+            return array.reshape(1, -1)
+    return data
+
+
+def as_table(data: Any, what: str) -> NDArray[Any]:
+    """Read a 2-D array of any dtype, or what numpy makes one of."""
+    array = _as_array(data, what)
+    _check_two_dimensional(array, data, what)
+    return array
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether it is a scipy.sparse matrix or array."""
+    return hasattr(data, "tocsr") and hasattr(data, "toarray")
+
+
+def check_width(columns: int, what: str, n_columns: int | None) -> None:
+    """Refuse rows with more or fewer columns than the model has."""
+    if n_columns is not None and columns != n_columns:
+        raise InputError(f"{what} has {columns} columns, but the model has {n_columns} features")
 
 
 def column_names(data: Any) -> list[str] | None:
     """Name the columns of rows not read yet: a frame's own names, XGBoost's f0, f1, ... for a matrix."""
-    kind = _frame_kind(data)
+    kind = frame_kind(data)
     if kind is not None and not _is_numbered(data, kind):
         return [str(name) for name in (data.schema.names if kind == "pyarrow" else data.columns)]
     shape: tuple[int, ...] = getattr(data, "shape", ())
@@ -146,11 +237,6 @@ def _is_ready(data: Any) -> bool:
     )
 
 
-def _check_width(columns: int, what: str, n_features: int | None) -> None:
-    if n_features is not None and columns != n_features:
-        raise InputError(f"{what} has {columns} columns, but the model has {n_features} features")
-
-
 def _encoded(rows: Any, encode: Encode) -> Matrix:
     matrix: Matrix = np.require(encode(rows), np.float64, ["C", "A"])
     return matrix
@@ -160,7 +246,7 @@ def _root_module(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
 
 
-def _frame_kind(data: Any) -> str | None:
+def frame_kind(data: Any) -> str | None:
     """Return the library of a frame ("pandas", "polars", "pyarrow"), also for a subclass of one; None for no frame."""
     for cls in type(data).__mro__:
         match cls.__module__.partition(".")[0], cls.__name__:
@@ -214,15 +300,16 @@ def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
     raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows are a 2-D matrix")
 
 
-def _read_frame(
+def frame_in_order(
     frame: Any,
     kind: str,
     what: str,
     names: Sequence[str] | None,
-    n_features: int | None,
-    encode: Encode | None,
-    spaces_are_underscores: bool,
-) -> Rows:
+    n_columns: int | None,
+    *,
+    spaces_are_underscores: bool = False,
+) -> NamedFrame:
+    """Put a frame's columns in the order of these names; a frame of numbered columns is in order already."""
     found = frame.schema.names if kind == "pyarrow" else frame.columns
     numbered = _is_numbered(frame, kind)
     own_names = check_names(found, what)
@@ -234,16 +321,18 @@ def _read_frame(
         if order != list(range(len(own_names))):
             frame = frame.iloc[:, order] if kind == "pandas" else frame.select([own_names[j] for j in order])
         own_names = list(names)
-    labels = _row_labels(frame) if kind == "pandas" else None
-    result_names = None if numbered else own_names
-    _check_width(len(own_names), what, n_features)
+    check_width(len(own_names), what, n_columns)
+    return NamedFrame(frame, kind, own_names, numbered)
+
+
+def _read_frame(found: NamedFrame, what: str, encode: Encode | None) -> Rows:
+    frame, kind = found.frame, found.kind
     if encode is not None:
-        shown = frame.to_pandas() if kind == "pyarrow" else frame
-        return Rows(_encoded(frame, encode), result_names, labels, shown.to_numpy())
+        return Rows(_encoded(frame, encode), found.own_names, found.labels, found.cells, found.origin)
     n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
-    read = {"pandas": _pandas_columns, "polars": _polars_columns, "pyarrow": _arrow_columns}[kind]
-    matrix = matrix_from_columns(read(frame, own_names, what), own_names, what, n_rows)
-    return Rows(matrix, result_names, labels, matrix)
+    columns = COLUMNS_OF[kind](frame, found.names, what)
+    matrix = matrix_from_columns(columns, found.names, what, n_rows)
+    return Rows(matrix, found.own_names, found.labels, matrix, found.origin)
 
 
 def _order(own: list[str], names: Sequence[str], what: str) -> list[int]:
@@ -267,52 +356,6 @@ def _row_labels(frame: Any) -> NDArray[Any] | None:
     if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
         return None
     return np.asarray(index)
-
-
-def _pandas_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
-    for name, (_, column) in zip(names, frame.items(), strict=True):
-        dtype = column.dtype
-        if isinstance(dtype, np.dtype):
-            yield column.to_numpy()
-        elif type(dtype).__name__ == "SparseDtype":
-            yield np.asarray(column.array)
-        elif dtype.kind in "iu":
-            filled = column.fillna(0).to_numpy(dtype=np.int64 if dtype.kind == "i" else np.uint64)
-            yield with_missing(filled, column.isna().to_numpy(), what, name)
-        elif dtype.kind in "fb":
-            yield column.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            raise refused(what, name, dtype)
-
-
-def _polars_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
-    import polars
-
-    for name, column in zip(names, frame.get_columns(), strict=True):
-        if column.dtype.is_integer():
-            yield with_missing(column.fill_null(0).to_numpy(), column.is_null().to_numpy(), what, name)
-        elif column.dtype.is_float():
-            yield column.to_numpy()
-        elif column.dtype.is_numeric() or column.dtype in (polars.Boolean, polars.Null):
-            yield column.cast(polars.Float64).to_numpy()
-        else:
-            raise refused(what, name, column.dtype)
-
-
-def _arrow_columns(frame: Any, names: list[str], what: str) -> Iterable[NDArray[Any]]:
-    import pyarrow as pa
-
-    for j, name in enumerate(names):
-        column = frame.column(j)
-        if pa.types.is_integer(column.type):
-            missing = column.is_null().to_numpy(zero_copy_only=False)
-            yield with_missing(column.fill_null(0).to_numpy(zero_copy_only=False), missing, what, name)
-        elif pa.types.is_floating(column.type):
-            yield column.to_numpy(zero_copy_only=False)
-        elif pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
-            yield column.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        else:
-            raise refused(what, name, column.type)
 
 
 def _some(names: Sequence[str]) -> str:

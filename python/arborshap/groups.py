@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 
-Groups: TypeAlias = Mapping[str, Iterable[str | int]] | Sequence[int] | NDArray[np.integer[Any]]
+Groups: TypeAlias = Mapping[str, Iterable[str | int]] | Sequence[int] | NDArray[np.integer[Any]] | Any
+"""A dict, an index map, or a fitted transformer or pipeline of scikit-learn."""
 
 
 def players_from(
@@ -24,6 +25,7 @@ def players_from(
         ``None``: every feature is its own player. A dict ``{"name": [columns]}``, columns by name or number:
         features it does not name stay alone, and a group stands where its first column does. Or the index map itself,
         one player number per feature, for example ``[0, 1, 1, 2]``, in which every player from 0 up has a feature.
+        Or the fitted transformer that made the model's columns: columns made of the same raw ones play as one.
     feature_names
         The model's columns, in order.
     n_features
@@ -41,6 +43,8 @@ def players_from(
     ------
     InputError
         If a column is unknown, out of range or in two places, if a group is empty, or if a player has no feature.
+    ModelError
+        If the transformer is not fitted.
     """
     if groups is None:
         return np.arange(n_features, dtype=np.int32), list(feature_names)
@@ -48,10 +52,46 @@ def players_from(
         return _from_dict(groups, list(feature_names), n_features)
     if isinstance(groups, (list, tuple, range, np.ndarray)):
         return _from_index_map(groups, list(feature_names), n_features)
+    if hasattr(groups, "fit") and (hasattr(groups, "transform") or hasattr(groups, "steps")):
+        return _from_dict(_made_of_the_same(groups, list(feature_names)), list(feature_names), n_features)
     raise InputError(
-        "groups must be a dict of column lists, or an index map with one player number per feature; "
-        f"got a {type(groups).__name__}"
+        "groups must be a dict of column lists, or an index map with one player number per feature, or a fitted "
+        f"transformer; got a {type(groups).__name__}"
     )
+
+
+def joined(names: Sequence[str]) -> str:
+    """Name a player that has no name of its own after its columns."""
+    shown = " + ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} + {len(names) - 3} more"
+
+
+def _made_of_the_same(transformer: Any, feature_names: list[str]) -> dict[str, list[int]]:
+    """Group the columns that a fitted transformer makes of the same raw columns, named after those."""
+    from arborshap.relations import components, fitted_names, names_out, relation_of
+
+    relation = relation_of(transformer)
+    raw_names = fitted_names(transformer) or [f"x{j}" for j in range(relation.n_inputs)]
+    made = names_out(transformer)
+    width = len(relation.sources)
+    if made is not None and set(made) <= set(feature_names):  # beside columns that come from elsewhere, or moved
+        columns = [feature_names.index(name) for name in made]
+    elif width == len(feature_names):
+        columns = list(range(width))
+    else:
+        raise InputError(
+            f"groups: this {type(transformer).__name__} makes {width} columns, but the model has {len(feature_names)} "
+            "features, and they are not called as it calls them; give the transformer that made them all"
+        )
+    player_of = components(relation.n_inputs, relation.sources)
+    raw_of: dict[int, list[str]] = {}
+    for raw, player in zip(raw_names, player_of, strict=True):
+        raw_of.setdefault(player, []).append(raw)
+    groups: dict[str, list[int]] = {}
+    for column, sources in zip(columns, relation.sources, strict=True):
+        if sources:  # a constant stays alone: it has no part in any difference
+            groups.setdefault(joined(raw_of[player_of[min(sources)]]), []).append(column)
+    return groups
 
 
 def _from_dict(
@@ -134,9 +174,4 @@ def _from_index_map(groups: Any, feature_names: list[str], n_features: int) -> t
     for player, features in enumerate(members):
         if not features:
             raise InputError(f"groups: the index map gives player {player} no feature; number players without gaps")
-    return index_map.astype(np.int32), [_joined(features) for features in members]
-
-
-def _joined(features: list[str]) -> str:
-    shown = " + ".join(features[:3])
-    return shown if len(features) <= 3 else f"{shown} + {len(features) - 3} more"
+    return index_map.astype(np.int32), [joined(features) for features in members]

@@ -5,6 +5,8 @@
 //! the same test, `code - lo <= span` in wrapping arithmetic, whatever rule, precision, missing direction or
 //! category set the library has. [`Split::goes_left`] stays the definition.
 
+mod parts;
+
 use std::collections::HashMap;
 
 use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
@@ -174,7 +176,7 @@ pub(crate) struct CodedRows {
 }
 
 /// The codes of a block of rows or more, in the width the forest needs.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Codes {
     U16(Vec<u16>),
     U32(Vec<u32>),

@@ -4,15 +4,15 @@ use super::{Categories, Forest, Missing, Node, Output, Precision, Rule, Split, T
 use crate::error::{Error, Result};
 
 /// The meaning of the bits of [`FlatForest::flags`].
-mod flag {
-    pub(super) const LESS_EQUAL: u8 = 1;
-    pub(super) const FLOAT32: u8 = 1 << 1;
-    pub(super) const DEFAULT_LEFT: u8 = 1 << 2;
-    pub(super) const NAN_IS_ZERO: u8 = 1 << 3;
-    pub(super) const NAN_OR_ZERO: u8 = 1 << 4;
-    pub(super) const CATEGORICAL: u8 = 1 << 5;
-    pub(super) const INSIDE_LEFT: u8 = 1 << 6;
-    pub(super) const TRUNCATE_NEGATIVE: u8 = 1 << 7;
+pub(super) mod flag {
+    pub(in crate::forest) const LESS_EQUAL: u8 = 1;
+    pub(in crate::forest) const FLOAT32: u8 = 1 << 1;
+    pub(in crate::forest) const DEFAULT_LEFT: u8 = 1 << 2;
+    pub(in crate::forest) const NAN_IS_ZERO: u8 = 1 << 3;
+    pub(in crate::forest) const NAN_OR_ZERO: u8 = 1 << 4;
+    pub(in crate::forest) const CATEGORICAL: u8 = 1 << 5;
+    pub(in crate::forest) const INSIDE_LEFT: u8 = 1 << 6;
+    pub(in crate::forest) const TRUNCATE_NEGATIVE: u8 = 1 << 7;
 }
 
 /// A forest as borrowed arrays. Node arrays run over all trees, tree after tree; children are numbered within
@@ -35,7 +35,7 @@ pub struct FlatForest<'a> {
     /// bit 3 NaN counts as zero; bit 4 zero is missing like NaN; bit 5 a category set instead of a threshold;
     /// bit 6 members of the set go left; bit 7 a value between -1 and 0 is category 0.
     pub flags: &'a [u8],
-    /// Leaf values: one a node, or `base.len()` a node when every entry of `tree_output` is -1.
+    /// Leaf values, tree after tree: one a node, or `base.len()` a node where the tree's `tree_output` is -1.
     pub value: &'a [f64],
     /// The output each tree adds to, or -1 for a tree with vector leaves.
     pub tree_output: &'a [i32],
@@ -61,14 +61,11 @@ impl FlatForest<'_> {
         if self.tree_offsets.is_empty() {
             offsets("tree_offsets", self.tree_offsets, n_nodes)?;
         }
-        let vector_leaves = !self.tree_output.is_empty() && self.tree_output.iter().all(|&o| o == -1);
-        let width = if vector_leaves { self.base.len() } else { 1 };
         let lengths = [
             ("right", self.right.len(), n_nodes),
             ("feature", self.feature.len(), n_nodes),
             ("threshold", self.threshold.len(), n_nodes),
             ("flags", self.flags.len(), n_nodes),
-            ("value", self.value.len(), n_nodes.saturating_mul(width)),
             ("cover", self.cover.map_or(n_nodes, <[f64]>::len), n_nodes),
             ("tree_output", self.tree_output.len() + 1, self.tree_offsets.len()),
             ("category_offsets", self.category_offsets.len(), self.category_nodes.len() + 1),
@@ -83,20 +80,39 @@ impl FlatForest<'_> {
         if let Some(w) = self.category_nodes.windows(2).position(|w| w[0] >= w[1]) {
             return Err(Error::Forest(format!("`category_nodes` does not increase at entry {}", w + 1)));
         }
-        let trees = (0..self.tree_output.len()).map(|t| self.tree(t, width)).collect::<Result<_>>()?;
+        let nodes = |t: usize| (self.tree_offsets[t + 1] - self.tree_offsets[t]) as usize;
+        let numbers = |t: usize| nodes(t).saturating_mul(self.width(t));
+        let values = (0..self.tree_output.len()).map(numbers).fold(0, usize::saturating_add);
+        if self.value.len() != values {
+            let have = self.value.len();
+            return Err(Error::Forest(format!("array `value` has {have} entries where {values} belong")));
+        }
+        let mut value = self.value;
+        let tree = |t: usize| {
+            let (of_tree, rest) = value.split_at(numbers(t));
+            value = rest;
+            self.tree(t, of_tree)
+        };
+        let trees = (0..self.tree_output.len()).map(tree).collect::<Result<_>>()?;
         Forest::new(trees, self.n_features, self.base.to_vec())
     }
 
-    fn tree(&self, t: usize, width: usize) -> Result<Tree> {
+    /// How many numbers a leaf of a tree holds.
+    fn width(&self, t: usize) -> usize {
+        if self.tree_output[t] == -1 { self.base.len() } else { 1 }
+    }
+
+    fn tree(&self, t: usize, value: &[f64]) -> Result<Tree> {
         let (start, end) = (self.tree_offsets[t] as usize, self.tree_offsets[t + 1] as usize);
+        let width = self.width(t);
         let at = |node: usize, problem: String| Error::Node { tree: t, node, problem };
         let output = match self.tree_output[t] {
-            -1 if width == self.base.len() => Output::All,
+            -1 => Output::All,
             k if k >= 0 => Output::One(k as usize),
             k => {
                 return Err(at(
                     0,
-                    format!("the tree's output is {k}; trees with vector leaves (-1) cannot be mixed with others"),
+                    format!("the tree's output is {k}; outputs are numbered from 0, -1 for all of them"),
                 ));
             }
         };
@@ -105,7 +121,7 @@ impl FlatForest<'_> {
         for n in start..end {
             let node = match (self.left[n], self.right[n]) {
                 (-1, -1) => {
-                    values.extend_from_slice(&self.value[n * width..(n + 1) * width]);
+                    values.extend_from_slice(&value[(n - start) * width..][..width]);
                     Node::Leaf((values.len() / width - 1) as u32)
                 }
                 (left, right) => Node::Split(self.split(n, left, right).map_err(|problem| at(n - start, problem))?),

@@ -1,11 +1,15 @@
 //! The common format: a [`Forest`] of binary decision trees, the same for every library a model may come from.
 
+mod arrays;
 mod flat;
 mod split;
 mod validate;
 
+pub use arrays::ForestArrays;
 pub use flat::FlatForest;
 pub use split::{Categories, Missing, Precision, Rule, Split, Test};
+
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::rows::Rows;
@@ -87,9 +91,10 @@ impl Tree {
 }
 
 /// A sum of trees plus a base value for each output. Every forest in existence is valid: [`Forest::new`] checks.
+/// Clones share the trees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
-    trees: Vec<Tree>,
+    trees: Arc<[Tree]>,
     n_features: usize,
     base: Vec<f64>,
     max_depth: usize,
@@ -119,7 +124,7 @@ impl Forest {
             })?;
             max_depth = max_depth.max(depth);
         }
-        Ok(Self { trees, n_features, base, max_depth })
+        Ok(Self { trees: trees.into(), n_features, base, max_depth })
     }
 
     /// The trees.
@@ -164,7 +169,7 @@ impl Forest {
     pub fn add_margin(&self, rows: &Rows<'_>, row: usize, out: &mut [f64]) {
         let add = |sum: &mut [f64], values: &[f64]| sum.iter_mut().zip(values).for_each(|(s, v)| *s += v);
         add(out, &self.base);
-        for tree in &self.trees {
+        for tree in self.trees.iter() {
             let leaf = tree.leaf_of(|feature| rows.get(row, feature));
             match tree.output {
                 Output::One(k) => out[k] += tree.values[leaf],

@@ -1,11 +1,12 @@
 //! `NumPy` arrays as the core's own types, and back.
 
-use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::errors;
 use crate::error::Error;
+use crate::players::Players;
 use crate::rows::Rows;
 
 /// Rows as Python holds them: C-contiguous, float32 or float64.
@@ -52,4 +53,11 @@ pub(super) fn array<'py, T: Element>(
 /// A count of at least one, from Python.
 pub(super) fn positive(py: Python<'_>, what: &str, n: usize) -> PyResult<usize> {
     if n > 0 { Ok(n) } else { Err(errors::exception(py, &Error::Input(format!("{what} must be at least 1")))) }
+}
+
+/// The map of features to players, from Python.
+pub(super) fn players_from(py: Python<'_>, map: &PyReadonlyArray1<'_, i32>, n_players: usize) -> PyResult<Players> {
+    let map: Result<Vec<u32>, _> = map.as_slice()?.iter().map(|&player| u32::try_from(player)).collect();
+    let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()));
+    map.and_then(|map| Players::grouped(map, n_players)).map_err(|e| errors::exception(py, &e))
 }

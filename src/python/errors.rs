@@ -10,7 +10,7 @@ use crate::error::Error;
 pub(super) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error {
-        Error::Node { .. } | Error::Forest(_) => ours(py, "ModelError", message),
+        Error::Node { .. } | Error::Forest(_) | Error::Saved(_) => ours(py, "ModelError", message),
         Error::Input(_) => ours(py, "InputError", message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
         // Only the caller's own signal or progress callback cancels, and each has raised its own exception by then.

@@ -1,9 +1,13 @@
 //! `_core.Explainer`.
 
+use std::sync::Arc;
+
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-use super::arrays::{Matrix, array, positive};
+use super::arrays::{Matrix, array, players_from, positive};
+use super::background::PyBackground;
 use super::forest::PyForest;
 use super::{errors, run};
 use crate::engine::plan::Engine;
@@ -11,7 +15,7 @@ use crate::error::Error;
 use crate::explainer::Explainer;
 use crate::index::Index;
 use crate::job::Workers;
-use crate::players::Players;
+use crate::saved::Notes;
 
 /// A forest, its players and its background, ready to explain rows.
 #[pyclass(frozen, module = "arborshap._core", name = "Explainer")]
@@ -48,6 +52,13 @@ fn engine_named(py: Python<'_>, name: &str) -> PyResult<Engine> {
     }
 }
 
+fn limited(explainer: Explainer, memory_limit: Option<usize>) -> Explainer {
+    match memory_limit {
+        Some(bytes) => explainer.limited_to(bytes),
+        None => explainer,
+    }
+}
+
 #[pymethods]
 impl PyExplainer {
     #[new]
@@ -68,10 +79,8 @@ impl PyExplainer {
         let forest = forest.get().forest.clone();
         let background = background.as_ref().map(|b| b.rows(py)).transpose()?;
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
-        let map: Result<Vec<u32>, _> = players.as_slice()?.iter().map(|&p| u32::try_from(p)).collect();
+        let players = players_from(py, &players, n_players)?;
         let explainer = run::run(py, true, None, move |progress| {
-            let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()))?;
-            let players = Players::grouped(map, n_players)?;
             let workers = Workers::new(threads);
             match (&background, memory_limit) {
                 (Some(z), None) => Explainer::new(&forest, &players, z, weights, &workers, progress),
@@ -81,6 +90,75 @@ impl PyExplainer {
             }
         })?;
         Ok(Self { explainer })
+    }
+
+    /// Against a background that came in parts.
+    #[staticmethod]
+    #[pyo3(signature = (forest, background, *, players, n_players, memory_limit=None, n_threads))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn from_background(
+        py: Python<'_>,
+        forest: &Bound<'_, PyForest>,
+        background: &Bound<'_, PyBackground>,
+        players: PyReadonlyArray1<'_, i32>,
+        n_players: usize,
+        memory_limit: Option<usize>,
+        n_threads: usize,
+    ) -> PyResult<Self> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let (forest, background) = (forest.get().forest.clone(), background.get());
+        let players = players_from(py, &players, n_players)?;
+        let explainer = run::run(py, true, None, move |progress| {
+            let workers = Workers::new(threads);
+            Explainer::from_background(&forest, &players, background.background()?, &workers, progress)
+        })?;
+        Ok(Self { explainer: limited(explainer, memory_limit) })
+    }
+
+    /// The explainer as bytes, with lists of texts to be kept beside it.
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn to_bytes<'py>(&self, py: Python<'py>, notes: Notes) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = run::run(py, false, None, |_| Ok(self.explainer.to_bytes(&notes)))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// What `to_bytes` was given and called on.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, memory_limit=None, n_threads))]
+    fn from_bytes(
+        py: Python<'_>,
+        data: &[u8],
+        memory_limit: Option<usize>,
+        n_threads: usize,
+    ) -> PyResult<(Self, Notes)> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let load = |progress: &_| Explainer::from_bytes(data, &Workers::new(threads), progress);
+        let (explainer, notes) = run::run(py, true, None, load)?;
+        Ok((Self { explainer: limited(explainer, memory_limit) }, notes))
+    }
+
+    /// The forest that is explained.
+    #[getter]
+    fn forest(&self) -> PyForest {
+        PyForest { forest: Arc::new(self.explainer.forest.clone()) }
+    }
+
+    /// The player of every feature.
+    #[getter]
+    fn players<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let players = &self.explainer.players;
+        PyArray1::from_iter(py, (0..players.n_features()).map(|feature| players.of(feature) as i32))
+    }
+
+    #[getter]
+    fn n_players(&self) -> usize {
+        self.explainer.n_players()
+    }
+
+    /// Rows of the background; none where there is no background.
+    #[getter]
+    fn n_background(&self) -> usize {
+        self.explainer.n_background()
     }
 
     /// Mean margin over the (weighted) background, one per output.

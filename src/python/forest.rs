@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use super::arrays::{Matrix, array, positive};
 use super::{errors, run};
 use crate::error::zeros;
-use crate::forest::{FlatForest, Forest, Node};
+use crate::forest::{FlatForest, Forest, ForestArrays, Node};
 use crate::job::Workers;
 
 /// A validated, immutable forest: the common format every model is turned into.
@@ -93,6 +94,32 @@ impl PyForest {
     #[getter]
     fn max_depth(&self) -> usize {
         self.forest.max_depth()
+    }
+
+    /// The arrays that `Forest` takes, by name. Leaves are vectors everywhere if they are anywhere.
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (n_nodes, n_outputs) = (self.forest.n_nodes(), self.forest.n_outputs());
+        let mut arrays = ForestArrays::from(&*self.forest);
+        let vectors = arrays.tree_output.contains(&-1);
+        if vectors {
+            arrays.widen_leaves();
+        }
+        let shape: &[usize] = if vectors { &[n_nodes, n_outputs] } else { &[n_nodes] };
+        let all = PyDict::new(py);
+        all.set_item("tree_offsets", PyArray1::from_vec(py, arrays.tree_offsets))?;
+        all.set_item("left", PyArray1::from_vec(py, arrays.left))?;
+        all.set_item("right", PyArray1::from_vec(py, arrays.right))?;
+        all.set_item("feature", PyArray1::from_vec(py, arrays.feature))?;
+        all.set_item("threshold", PyArray1::from_vec(py, arrays.threshold))?;
+        all.set_item("flags", PyArray1::from_vec(py, arrays.flags))?;
+        all.set_item("value", array(py, arrays.value, shape)?)?;
+        all.set_item("tree_output", PyArray1::from_vec(py, arrays.tree_output))?;
+        all.set_item("base", PyArray1::from_vec(py, arrays.base))?;
+        all.set_item("category_nodes", PyArray1::from_vec(py, arrays.category_nodes))?;
+        all.set_item("category_offsets", PyArray1::from_vec(py, arrays.category_offsets))?;
+        all.set_item("categories", PyArray1::from_vec(py, arrays.categories))?;
+        all.set_item("cover", arrays.cover.map(|cover| PyArray1::from_vec(py, cover)))?;
+        Ok(all)
     }
 
     /// The raw prediction in float64: (rows, outputs).

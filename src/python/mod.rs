@@ -1,6 +1,7 @@
 //! The Python module `arborshap._core`: arrays in, arrays out. The only room that knows `PyO3` and `NumPy`.
 
 mod arrays;
+mod background;
 mod errors;
 mod explainer;
 mod forest;
@@ -14,6 +15,8 @@ use pyo3::prelude::*;
 mod core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::background::PyBackground;
     #[pymodule_export]
     use super::explainer::PyExplainer;
     #[pymodule_export]

@@ -101,7 +101,7 @@ def test_every_method_checks_its_rows(method: str) -> None:
         ({"feature_names": "abc"}, "feature_names must be a list of names"),
         ({"feature_perturbation": "observational"}, "feature_perturbation must be 'auto' or 'interventional' or"),
         ({"feature_perturbation": "tree_path_dependent"}, "uses no background"),
-        ({"model_output": "probability"}, "model_output must be 'raw'; got 'probability'"),
+        ({"model_output": "margin"}, "model_output must be 'raw' or 'probability' or 'log_loss'; got 'margin'"),
         ({"engine": "steam"}, 'unknown engine "steam"'),
         ({"engine": 3}, 'unknown engine "3"'),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import shap
+from sklearn.tree import DecisionTreeRegressor
 
+from arborshap import TreeExplainer
 from arborshap.exceptions import InputError
 from arborshap.explanation import Explanation
 
@@ -315,3 +318,20 @@ def test_shap_can_draw_it(make: Any) -> None:
     shap.plots.waterfall(theirs[0], show=False)
     shap.plots.scatter(theirs[:, "age"], show=False)
     plt.close("all")
+
+
+def test_a_source_follows_the_rows_and_stays_out_of_pickles() -> None:
+    rows = RNG.normal(size=(30, 3))
+    forest = DecisionTreeRegressor(max_depth=3, random_state=0).fit(rows, rows[:, 0])
+    explainer = TreeExplainer(forest, rows)
+    explanation = explainer(rows)
+    assert explanation.source is not None
+    assert explanation.source.explainer is explainer
+    assert explanation.source.seconds is not None
+    for picked in (explanation[3:9], explanation[[5, 2]], explanation[4], explanation[:, "x1"]):
+        assert picked.source is not None
+    kept = explanation[[5, 2]][1].source
+    assert kept is not None
+    np.testing.assert_array_equal(kept.rows, rows[2])
+    assert copy.copy(explanation).source is copy.deepcopy(explanation).source is explanation.source
+    assert pickle.loads(pickle.dumps(explanation)).source is None

@@ -200,8 +200,12 @@ fn flat_arrays_with_bad_entries() {
         "tree 1, node 0: the tree adds to output 1, but the forest has 1 outputs",
     );
     flat_refused(
+        FlatForest { tree_output: &[0, -2], ..FLAT },
+        "tree 1, node 0: the tree's output is -2; outputs are numbered from 0, -1 for all of them",
+    );
+    flat_refused(
         FlatForest { tree_output: &[0, -1], base: &[0.0, 0.0], ..FLAT },
-        "tree 1, node 0: the tree's output is -1; trees with vector leaves (-1) cannot be mixed with others",
+        "array `value` has 6 entries where 9 belong",
     );
     flat_refused(FlatForest { base: &[], ..FLAT }, "a forest needs at least one output (one base value each)");
     // Vector leaves of no outputs at all.

@@ -23,7 +23,14 @@ class Model:
     library
         Who made it, e.g. ``"xgboost 3.2.0"`` (or ``"xgboost JSON"`` for a file).
     link
-        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"``, ``"softmax"`` or ``"log"``.
+        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"`` (of each output by itself),
+        ``"softmax"``, ``"log"``, or ``"probability"`` where the margin is one already. Any other word names a link
+        that nothing here computes, and ``"unknown"`` one that nobody knows.
+    steepness
+        What a logistic link multiplies the margin by.
+    classes
+        The labels that a classifier's classes stand for, in the order of their numbers; ``None`` where labels are
+        those numbers, or not known.
     raw_predict
         For a live model, the library's own raw prediction of a float matrix, shape (rows, outputs), used to
         verify ours; ``None`` for a file. The matrix is the one the trees see, after `encode`.
@@ -37,7 +44,9 @@ class Model:
 
     forest: Forest
     library: str
-    link: str = "identity"
+    link: str = "unknown"
+    steepness: float = 1.0
+    classes: NDArray[Any] | None = None
     raw_predict: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
     tolerance: float = 1e-9
     encode: Callable[[Any], NDArray[np.float64]] | None = None

@@ -36,4 +36,16 @@ def load(model: Any) -> Model:
         raw = catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", thread_count=1)
         return np.asarray(raw, np.float64).reshape(len(rows), forest.n_outputs)
 
-    return Model(forest=forest, library=f"catboost {catboost.__version__}", link=link, raw_predict=raw_predict)
+    return Model(
+        forest=forest,
+        library=f"catboost {catboost.__version__}",
+        link=link,
+        classes=_classes(model),
+        raw_predict=raw_predict,
+    )
+
+
+def _classes(model: Any) -> NDArray[Any] | None:
+    """Return the labels of a classifier; a regressor has none, and nor has a model of several labels at once."""
+    labels = np.asarray(model.classes_)
+    return labels if labels.ndim == 1 and len(labels) > 1 else None

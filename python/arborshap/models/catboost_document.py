@@ -13,12 +13,13 @@ from arborshap.forest_builder import ForestBuilder
 from arborshap.models._document import take, take_list
 
 _LINKS = {
-    "Logloss": "logistic",
-    "CrossEntropy": "logistic",
-    "MultiClassOneVsAll": "logistic",
+    **dict.fromkeys(("Logloss", "CrossEntropy", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"), "logistic"),
     "MultiClass": "softmax",
-    "Poisson": "log",
-    "Tweedie": "log",
+    **dict.fromkeys(("Poisson", "Tweedie"), "log"),
+    **dict.fromkeys(("RMSE", "MAE", "MAPE", "Quantile", "MultiQuantile", "Expectile", "Huber", "Lq"), "identity"),
+    **dict.fromkeys(("LogCosh", "MultiRMSE", "MultiRMSEWithMissingValues"), "identity"),
+    **dict.fromkeys(("YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "QueryRMSE"), "identity"),
+    **dict.fromkeys(("QuerySoftMax", "QueryCrossEntropy", "LambdaMart", "StochasticRank"), "identity"),
 }
 _NAN_IS_LARGEST = {"AsTrue": True, "AsFalse": False, "AsIs": False}
 _MAX_DEPTH = 24  # CatBoost itself stops at 16
@@ -71,7 +72,7 @@ def _link(document: dict[str, Any]) -> str:
     step: Any = document
     for key in ("model_info", "params", "loss_function", "type"):
         step = step.get(key) if isinstance(step, dict) else None
-    return _LINKS.get(step, "identity") if isinstance(step, str) else "identity"
+    return _LINKS.get(step, "unknown") if isinstance(step, str) else "unknown"
 
 
 class _Reader:

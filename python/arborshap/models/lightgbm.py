@@ -39,6 +39,8 @@ def load(model: Any) -> Model:
         forest=forest,
         library=f"lightgbm {lightgbm.__version__}",
         link=text.link,
+        steepness=text.steepness,
+        classes=model.classes_ if isinstance(model, lightgbm.LGBMClassifier) else None,
         raw_predict=raw_predict,
         encode=_encoder(text),
     )
@@ -50,7 +52,13 @@ def load_text(content: bytes, what: str) -> Model:
         text = read_text(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ModelError(f"{what} is not UTF-8 text: byte {error.start} is invalid") from None
-    return Model(forest=text.forest, library="lightgbm text", link=text.link, encode=_encoder(text))
+    return Model(
+        forest=text.forest,
+        library="lightgbm text",
+        link=text.link,
+        steepness=text.steepness,
+        encode=_encoder(text),
+    )
 
 
 def _encoder(text: Text) -> Callable[[Any], NDArray[np.float64]] | None:

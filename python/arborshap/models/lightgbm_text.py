@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,13 +18,12 @@ from arborshap.models._document import whole
 from arborshap.models._json import parse_json
 
 _LINKS = {
-    "binary": "logistic",
-    "cross_entropy": "logistic",
-    "multiclassova": "logistic",
+    **dict.fromkeys(("binary", "cross_entropy", "multiclassova"), "logistic"),
     "multiclass": "softmax",
-    "poisson": "log",
-    "gamma": "log",
-    "tweedie": "log",
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "log"),
+    "cross_entropy_lambda": "softplus",
+    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "quantile", "mape"), "identity"),
+    **dict.fromkeys(("lambdarank", "rank_xendcg"), "identity"),
 }
 _MISSING: dict[int, Missing] = {0: "none", 1: "zero", 2: "nan"}
 _ZERO = float(np.float32(1e-35))
@@ -38,6 +38,7 @@ class Text:
 
     forest: Forest
     link: str
+    steepness: float
     categories: list[list[Any]]
     """What the codes of the category columns of the training frame stand for, in the order of those columns."""
     averaged: int
@@ -67,9 +68,11 @@ def read_text(text: str) -> Text:
     builder = ForestBuilder(n_features, n_outputs, rule="<=", precision="float64")
     for t, block in enumerate(blocks):
         _add_tree(builder, f"tree {t}", block, t % n_outputs, averaged, has_counts)
+    link, steepness = _link(header.get("objective", ""))
     return Text(
         forest=builder.build(feature_names=_feature_names(header, n_features)),
-        link=_link(header.get("objective", "")),
+        link=link,
+        steepness=steepness,
         categories=_pandas_categories(lines),
         averaged=averaged,
     )
@@ -193,11 +196,18 @@ def _feature_names(header: dict[str, str], n_features: int) -> list[str] | None:
     return None if names == [f"Column_{i}" for i in range(n_features)] else names
 
 
-def _link(objective: str) -> str:
+def _link(objective: str) -> tuple[str, float]:
+    """Return the link of an objective, such as ``binary sigmoid:2`` or ``regression sqrt``, and its steepness."""
     name, *options = objective.split() or [""]
-    # Any other option (a steeper sigmoid, a square root) makes it a link that has no name here.
-    is_plain = all(option == "sigmoid:1" or option.startswith("num_class:") for option in options)
-    return _LINKS.get(name, "identity") if is_plain else "identity"
+    link = "signed square" if "sqrt" in options else _LINKS.get(name, "unknown")
+    given = next((option.partition(":")[2] for option in options if option.startswith("sigmoid:")), "1")
+    try:
+        steepness = float(given)
+    except ValueError:
+        steepness = math.nan
+    if not 0.0 < steepness < math.inf:
+        raise ModelError(f"the objective's sigmoid is {given!r}, not a positive number")
+    return link, steepness
 
 
 def _pandas_categories(lines: Iterable[str]) -> list[list[Any]]:

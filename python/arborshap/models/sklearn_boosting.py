@@ -24,12 +24,14 @@ def read_gradient_boosting(model: Any) -> Model:
             add_tree(builder, tree, model.learning_rate * tree.value[:, 0, 0], output)
     names = [str(name) for name in model.classes_] if trees.shape[1] > 1 else None
     link = "identity"
-    if is_classifier(model) and model.loss == "log_loss":
+    if is_classifier(model):
         link = "softmax" if names else "logistic"
     return Model(
         forest=builder.build(base=_start(model), feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
         link=link,
+        steepness=2.0 if model.loss == "exponential" else 1.0,  # that loss is least at half the log-odds
+        classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(model.decision_function if is_classifier(model) else model.predict, trees.shape[1]),
     )
 

@@ -47,6 +47,7 @@ def read_hist_gradient_boosting(model: Any) -> Model:
         ),
         library=library_name(),
         link=link,
+        classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(predict, n_outputs),
         encode=None if preprocessor is None else _encoding(preprocessor, order),
     )

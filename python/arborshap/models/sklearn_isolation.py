@@ -31,6 +31,7 @@ def read_isolation_forest(model: Any) -> Model:
     return Model(
         forest=builder.build(feature_names=feature_names_of(model), output_names=["path length"]),
         library=library_name(),
+        link="anomaly score",
         raw_predict=quiet(path_length, 1),
     )
 

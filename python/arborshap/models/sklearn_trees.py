@@ -69,6 +69,7 @@ def _mean_of(model: Any, estimators: list[Any], columns: list[ArrayLike | None])
     return Model(
         forest=builder.build(feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
+        link="probability" if names else "identity",
         raw_predict=quiet(model.predict_proba if names else model.predict, outputs),
     )
 

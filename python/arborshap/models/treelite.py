@@ -18,7 +18,14 @@ from arborshap.models._model import Model
 
 _WHERE = "treelite model"
 _IDS = ("target_id", "class_id")
-_LINKS = {"sigmoid": "logistic", "multiclass_ova": "logistic", "softmax": "softmax", "exponential": "log"}
+_LINKS = {
+    "identity": "identity",
+    "identity_multiclass": "identity",
+    "sigmoid": "logistic",
+    "multiclass_ova": "logistic",
+    "softmax": "softmax",
+    "exponential": "log",
+}
 # A comparison that sends a row left when it is greater is the opposite one with its children swapped.
 _RULES: dict[str, tuple[Rule, bool]] = {"<": ("<", False), "<=": ("<=", False), ">": ("<=", True), ">=": ("<", True)}
 
@@ -32,7 +39,10 @@ def load(model: Any) -> Model:
     document = parse_json(model.dump_as_json(pretty_print=False), "what treelite dumped")
     single = take(document, "threshold_type", str, _WHERE) == "float32"
     forest = read_document(document, "float32" if single else "float64")
-    link = _LINKS.get(document.get("postprocessor"), "identity")
+    postprocessor = take(document, "postprocessor", str, _WHERE)
+    link = _LINKS.get(postprocessor, postprocessor)
+    if link == "softmax" and document.get("num_target") != 1:
+        link = "softmax of each target"
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
         matrix = np.ascontiguousarray(rows, np.float32 if single else np.float64)
@@ -42,8 +52,8 @@ def load(model: Any) -> Model:
     return Model(
         forest=forest,
         library=f"treelite {treelite.__version__}",
-        # A steeper sigmoid is a link that has no name here.
-        link="identity" if link == "logistic" and document.get("sigmoid_alpha") != 1.0 else link,
+        link=link,
+        steepness=float(document.get("sigmoid_alpha", 1.0)) if link == "logistic" else 1.0,
         raw_predict=raw_predict,
         tolerance=2e-5 if single else 1e-9,
     )

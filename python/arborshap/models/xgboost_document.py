@@ -39,9 +39,9 @@ _OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), (_logit, "logistic")),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), (math.log, "log")),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), (_same, "softmax")),
+    "binary:hinge": (_same, "step"),
     **dict.fromkeys(
         (
-            "binary:hinge",
             "binary:logitraw",
             "rank:map",
             "rank:ndcg",

@@ -18,33 +18,109 @@ const BLOCKS: usize = 16;
 /// A task takes at least this many blocks.
 const TASK_BLOCKS: usize = 8 * BLOCKS;
 
-/// Fractional bits of a weight, relative to the largest.
-const FRACTION: i32 = 87;
-
 /// The histograms of all units of a forest.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Histogram {
     sums: Sums,
-    /// The weight that counts as 2^FRACTION.
-    largest: f64,
     /// The weight of all rows, in the units of `sums`.
     total: u128,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 enum Sums {
     Counts(Vec<u64>),
     Weights(Vec<u128>),
 }
 
+/// The weight of a row by its number, as a whole number of some unit.
+pub(crate) type WholeWeight<'a> = &'a (dyn Fn(usize) -> u128 + Sync);
+
 impl Histogram {
-    /// Of no rows yet; `largest_weight` is that of any row to come, `None` where rows carry no weights.
-    pub(crate) fn empty(forest: &PatternForest, largest_weight: Option<f64>) -> Result<Self> {
-        let (sums, largest) = match largest_weight {
-            None => (Sums::Counts(filled(forest.n_entries)?), 1.0),
-            Some(largest) => (Sums::Weights(filled(forest.n_entries)?), largest),
+    /// Of no rows yet, which will carry weights or not.
+    pub(crate) fn empty(forest: &PatternForest, weighted: bool) -> Result<Self> {
+        let sums =
+            if weighted { Sums::Weights(filled(forest.n_entries)?) } else { Sums::Counts(filled(forest.n_entries)?) };
+        Ok(Self { sums, total: 0 })
+    }
+
+    /// The same rows, each with the weight `one`; weights stay what they are.
+    pub(crate) fn weighted(self, one: u128) -> Self {
+        match self.sums {
+            Sums::Counts(counts) => Self {
+                sums: Sums::Weights(counts.into_iter().map(|count| u128::from(count) * one).collect()),
+                total: self.total * one,
+            },
+            Sums::Weights(_) => self,
+        }
+    }
+
+    pub(crate) fn is_weighted(&self) -> bool {
+        matches!(self.sums, Sums::Weights(_))
+    }
+
+    /// The weight of all rows.
+    pub(crate) fn total(&self) -> u128 {
+        self.total
+    }
+
+    /// All numbers, unit after unit.
+    pub(crate) fn numbers(&self) -> Box<dyn Iterator<Item = u128> + '_> {
+        match &self.sums {
+            Sums::Counts(counts) => Box::new(counts.iter().map(|&count| u128::from(count))),
+            Sums::Weights(weights) => Box::new(weights.iter().copied()),
+        }
+    }
+
+    /// A histogram of these numbers; what is wrong with them where they are none.
+    pub(crate) fn from_numbers(weighted: bool, numbers: Vec<u128>, total: u128) -> Result<Self, String> {
+        let sums = if weighted {
+            Sums::Weights(numbers)
+        } else {
+            let narrow = |number: u128| u64::try_from(number).map_err(|_| format!("{number} is more than 2^64"));
+            Sums::Counts(numbers.into_iter().map(narrow).collect::<Result<_, _>>()?)
         };
-        Ok(Self { sums, largest, total: 0 })
+        Ok(Self { sums, total })
+    }
+
+    /// What is wrong with it where it cannot be one of this forest: every unit counts every row once.
+    pub(crate) fn check(&self, forest: &PatternForest) -> Result<(), String> {
+        let have = match &self.sums {
+            Sums::Counts(counts) => counts.len(),
+            Sums::Weights(weights) => weights.len(),
+        };
+        if have != forest.n_entries {
+            return Err(format!("it has {have} counts where {} belong", forest.n_entries));
+        }
+        let units = forest.trees.iter().flatten().flat_map(|tree| &tree.units.all);
+        let mut numbers = self.numbers();
+        for (u, unit) in units.enumerate() {
+            let sum = numbers.by_ref().take(1 << unit.bits).try_fold(0_u128, u128::checked_add);
+            if sum != Some(self.total) {
+                return Err(format!("the counts of unit {u} do not sum to those of the background"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the counts of other rows, in the same units; both with weights or both without.
+    pub(crate) fn merge(&mut self, other: &Self) -> Result<(), String> {
+        fn add<T: Copy>(into: &mut [T], from: &[T], sum: impl Fn(T, T) -> Option<T>) -> Option<()> {
+            if into.len() != from.len() {
+                return None;
+            }
+            for (into, from) in into.iter_mut().zip(from) {
+                *into = sum(*into, *from)?;
+            }
+            Some(())
+        }
+        let merged = match (&mut self.sums, &other.sums) {
+            (Sums::Counts(into), Sums::Counts(from)) => add(into, from, u64::checked_add),
+            (Sums::Weights(into), Sums::Weights(from)) => add(into, from, u128::checked_add),
+            _ => None,
+        };
+        self.total =
+            merged.and_then(|()| self.total.checked_add(other.total)).ok_or("the counts do not fit together")?;
+        Ok(())
     }
 
     /// The weight of an entry as a share of the whole background.
@@ -66,22 +142,25 @@ impl Histogram {
         sum as f64 / self.total as f64
     }
 
-    /// Adds rows, with their weights.
+    /// Adds rows; with their weights, where the histogram was made for such.
     pub(crate) fn add(
         &mut self,
         forest: &PatternForest,
         rows: &CodedRows,
-        weights: Option<&[f64]>,
+        weight: WholeWeight<'_>,
         workers: &Workers,
         progress: &Progress,
     ) -> Result<()> {
-        let (largest, one) = (self.largest, f64::from(FRACTION).exp2());
-        let fixed = |row: usize| weights.map_or(1, |w| (w[row] / largest * one) as u128);
-        self.total += if weights.is_some() { (0..rows.len()).map(fixed).sum() } else { rows.len() as u128 };
         let tally = Tally { forest, rows, workers, progress };
         match &mut self.sums {
-            Sums::Counts(sums) => tally.all(sums, |_| 1_u32, |sum, count| *sum += u64::from(count)),
-            Sums::Weights(sums) => tally.all(sums, fixed, |sum, weight| *sum += weight),
+            Sums::Counts(sums) => {
+                self.total += rows.len() as u128;
+                tally.all(sums, |_| 1_u32, |sum, count| *sum += u64::from(count))
+            }
+            Sums::Weights(sums) => {
+                self.total += (0..rows.len()).map(weight).sum::<u128>();
+                tally.all(sums, weight, |sum, weight| *sum += weight)
+            }
         }
     }
 }

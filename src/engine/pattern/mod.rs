@@ -67,6 +67,11 @@ impl PatternForest {
         Self { trees: units.into_iter().map(cut).collect(), n_entries }
     }
 
+    /// Entries of all histograms.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.n_entries
+    }
+
     /// The share of the background in each leaf of a tree: the rows whose pattern there is full.
     pub(crate) fn leaf_shares(&self, t: usize, tree: &CompiledTree, histogram: &Histogram) -> Vec<f64> {
         let mut shares = vec![0.0; tree.values.len() / tree.width];

@@ -54,6 +54,10 @@ class Data:
         return np.stack([self.classes, self.binary], axis=1)
 
     @property
+    def labels(self) -> NDArray[np.int64]:
+        return np.stack([self.binary, (self.X[:, 1] > 0).astype(np.int64)], axis=1)
+
+    @property
     def rows(self) -> NDArray[np.float64]:
         return self.X[:60]
 
@@ -79,13 +83,22 @@ def columns_of(predicted: Any) -> NDArray[np.float64]:
     return array.reshape(len(array), -1)
 
 
-def predicted(link: str, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+def predicted(link: str, raw: NDArray[np.float64], steepness: float = 1.0) -> NDArray[np.float64]:
     """What a model with this link predicts, given its raw prediction."""
     if link == "logistic":
-        return np.asarray(1.0 / (1.0 + np.exp(-raw)))
+        return np.asarray(1.0 / (1.0 + np.exp(-steepness * raw)))
+    if link == "signed square":
+        return np.asarray(np.sign(raw) * raw**2)
+    if link == "softplus":
+        return np.asarray(np.log1p(np.exp(raw)))
+    if link == "step":
+        return (raw > 0).astype(np.float64)
     if link == "softmax":
         return np.asarray(np.exp(raw) / np.exp(raw).sum(axis=1, keepdims=True))
-    return np.exp(raw) if link == "log" else raw
+    if link == "log":
+        return np.exp(raw)
+    assert link in ("identity", "probability"), link
+    return raw
 
 
 def edge_rows(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,6 +32,7 @@ def fitted(kind: str, target: str, **options: Any) -> Any:
         ("CatBoostClassifier", "CrossEntropy", "binary", "logistic"),
         ("CatBoostClassifier", "MultiClass", "classes", "softmax"),
         ("CatBoostClassifier", "MultiClassOneVsAll", "classes", "logistic"),
+        ("CatBoostClassifier", "MultiLogloss", "labels", "logistic"),
     ],
 )
 def test_links(kind: str, loss: str, target: str, link: str) -> None:

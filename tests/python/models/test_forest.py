@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from arborshap import Forest, forest_builder
 from arborshap.exceptions import InputError, ModelError
+from arborshap.forest import Tree
 from arborshap.forest_builder import ForestBuilder, Precision, Rule
 
 STUMP: dict[str, Any] = {
@@ -102,6 +103,54 @@ def test_trees_of_different_kinds_of_numbers_are_joined() -> None:
     builder.add_tree(**{**STUMP, "left": ["1", "-1", "-1"]})
     with pytest.raises(ModelError, match="tree 2: left must be an array of whole numbers"):
         builder.build()
+
+
+def routed(tree: Tree, row: list[float]) -> int:
+    """The leaf a row without gaps ends in, read from the public arrays alone; the rule is <= in float64."""
+    node = 0
+    while not tree.is_leaf[node]:
+        cell = row[tree.feature[node]]
+        members = tree.categories.get(node)
+        inside = cell <= tree.threshold[node] if members is None else int(cell) in members
+        node = int(tree.left[node] if inside else tree.right[node])
+    return node
+
+
+def test_trees_can_be_read_one_by_one() -> None:
+    builder = ForestBuilder(2, 2, rule="<=", precision="float64")
+    builder.add_tree(**STUMP, output=1, cover=[3, 1, 2])
+    builder.add_tree(
+        left=[1, -1, 3, -1, -1],
+        right=[2, -1, 4, -1, -1],
+        feature=[1, 0, 0, 0, 0],
+        threshold=[0.0, 0.0, 0.0, 0.0, 0.0],
+        value=[0.0, 5.0, 0.0, 6.0, 7.0],
+        categories={2: [4, 9]},
+        cover=[6, 1, 5, 2, 3],
+    )
+    forest = builder.build(base=[10.0, 20.0])
+    for row in ([0.0, 0.0], [1.0, 1.0], [4.0, 1.0], [9.0, -1.0]):
+        expected = forest.base.copy()
+        for tree in forest.trees:
+            assert tree.output is not None
+            expected[tree.output] += tree.value[routed(tree, row)]
+        np.testing.assert_array_equal(forest.margin([row])[0], expected)
+    first, second = forest.trees
+    assert (len(first), len(second)) == (3, 5)
+    assert first.cover is not None
+    assert second.cover is not None
+    np.testing.assert_array_equal(second.cover, [6, 1, 5, 2, 3])
+    assert first.categories == {}
+    assert list(second.categories) == [2]
+    with pytest.raises(ValueError, match="read-only"):
+        second.value[1] = 0.0
+
+
+def test_trees_with_vectors_have_no_output_of_their_own() -> None:
+    builder = ForestBuilder(1, 2, rule="<", precision="float64")
+    builder.add_tree(**{**STUMP, "value": [[0, 0], [1, 2], [3, 4]]})
+    (tree,) = builder.build().trees
+    assert (tree.output, tree.cover, tree.value.shape) == (None, None, (3, 2))
 
 
 def test_a_forest_survives_pickling() -> None:

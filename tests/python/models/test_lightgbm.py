@@ -43,13 +43,16 @@ def test_early_stopping_is_followed() -> None:
     [
         ({}, "y", "identity"),
         ({"objective": "binary"}, "binary", "logistic"),
-        ({"objective": "binary", "sigmoid": 2.0}, "binary", "identity"),
+        ({"objective": "binary", "sigmoid": 2.0}, "binary", "logistic"),
+        ({"objective": "multiclassova", "num_class": 3, "sigmoid": 0.5}, "classes", "logistic"),
+        ({"objective": "cross_entropy_lambda"}, "binary", "softplus"),
         ({"objective": "cross_entropy"}, "binary", "logistic"),
         ({"objective": "multiclass", "num_class": 3}, "classes", "softmax"),
         ({"objective": "multiclassova", "num_class": 3}, "classes", "logistic"),
         ({"objective": "poisson"}, "positive", "log"),
         ({"objective": "tweedie"}, "positive", "log"),
-        ({"objective": "regression", "reg_sqrt": True}, "positive", "identity"),
+        ({"objective": "regression", "reg_sqrt": True}, "positive", "signed square"),
+        ({"objective": "huber"}, "y", "identity"),
         ({"objective": "quantile"}, "y", "identity"),
     ],
 )
@@ -57,10 +60,19 @@ def test_links(options: dict[str, Any], target: str, link: str) -> None:
     booster = train(target, rounds=2, **options)
     model = load(booster)
     assert model.link == link
-    theirs = columns_of(booster.predict(data().rows))
-    # Where the link has no name, saying "identity" must at least not look right by accident.
-    is_right = np.allclose(predicted(link, raw_score(booster, data().rows)), theirs, rtol=1e-9)
-    assert is_right == (options.get("sigmoid", 1.0) == 1.0 and not options.get("reg_sqrt"))
+    assert model.steepness == options.get("sigmoid", 1.0)
+    ours = predicted(link, raw_score(booster, data().rows), model.steepness)
+    np.testing.assert_allclose(ours, columns_of(booster.predict(data().rows)), rtol=1e-9)
+
+
+def test_the_link_of_an_objective_of_ones_own_is_unknown() -> None:
+    given = data()
+
+    def squares(margins: Any, rows: Any) -> tuple[Any, Any]:
+        return margins - rows.get_label(), np.ones_like(margins)
+
+    booster = lightgbm.train({**SMALL, "objective": squares}, lightgbm.Dataset(given.X, given.y), 2)
+    assert load(booster).link == "unknown"
 
 
 def test_a_forest_of_classifiers_is_a_mean_before_its_link() -> None:

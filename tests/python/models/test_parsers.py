@@ -13,6 +13,7 @@ from arborshap.exceptions import ModelError
 from arborshap.models._json import parse_json
 from arborshap.models._ubjson import parse_ubjson
 
+DEEP = 100_000  # more than the standard parser of any Python follows
 L = b"L" + struct.pack(">q", 1)
 
 
@@ -69,13 +70,13 @@ def test_ubjson_reads_all_that_it_may_hold() -> None:
         (b'{"a": ' + b"9" * 5000 + b"}", "is not valid JSON"),
         (b"[" * 200_000, "it ends too early"),
         (b"[" * 200_000 + b"]" * 199_999, "it ends too early"),
-        (b"[" * 5000 + b"1 2" + b"]" * 5000, "a comma or the end is missing"),
-        (b"[" * 5000 + b"1,]" + b"]" * 5000, "unexpected ']'"),
-        (b"[" * 5000 + b"}" + b"]" * 5000, "unexpected '}'"),
-        (b"[" * 5000 + b"tru" + b"]" * 5000, "'tru' is no value"),
-        (b"[" * 5000 + b'"' + b"]" * 5000, "unexpected character"),
-        (b"[" * 5000 + b'{"a" 1}' + b"]" * 5000, "a key and its colon are missing"),
-        (b"[" * 5000 + b'{"a": 1, "a": 2}' + b"]" * 5000, "the key 'a' appears twice"),
+        (b"[" * DEEP + b"1 2" + b"]" * DEEP, "a comma or the end is missing"),
+        (b"[" * DEEP + b"1,]" + b"]" * DEEP, "unexpected ']'"),
+        (b"[" * DEEP + b"}" + b"]" * DEEP, "unexpected '}'"),
+        (b"[" * DEEP + b"tru" + b"]" * DEEP, "'tru' is no value"),
+        (b"[" * DEEP + b'"' + b"]" * DEEP, "unexpected character"),
+        (b"[" * DEEP + b'{"a" 1}' + b"]" * DEEP, "a key and its colon are missing"),
+        (b"[" * DEEP + b'{"a": 1, "a": 2}' + b"]" * DEEP, "the key 'a' appears twice"),
     ],
 )
 def test_hostile_json(content: bytes, message: str) -> None:
@@ -87,7 +88,7 @@ def test_hostile_json(content: bytes, message: str) -> None:
 
 def test_json_nested_deeper_than_the_standard_parser_goes() -> None:
     inner: Any = {"x": [1, -2.5e3, 'a"\u00e9', True, None, {}, []]}
-    parsed = parse_json("[" * 5000 + json.dumps(inner) + "]" * 5000, "the file")
-    for _ in range(5000):
+    parsed = parse_json("[" * DEEP + json.dumps(inner) + "]" * DEEP, "the file")
+    for _ in range(DEEP):
         (parsed,) = parsed
     assert parsed == inner

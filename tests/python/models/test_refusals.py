@@ -179,7 +179,7 @@ def test_subclasses_are_read_as_what_they_descend_from() -> None:
     class MyForest(RandomForestRegressor):  # type: ignore[misc]
         pass
 
-    class MyBoosting(TransformerMixin, xgboost.XGBRegressor):  # type: ignore[misc]
+    class MyBoosting(xgboost.XGBRegressor, TransformerMixin):  # type: ignore[misc]
         pass
 
     given = data()

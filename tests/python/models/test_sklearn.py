@@ -11,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from arborshap.exceptions import InputError, UnsupportedModelError
 from arborshap.models import load
-from models.case import columns_of, data
+from models.case import columns_of, data, predicted
 
 pd = pytest.importorskip("pandas")
 
@@ -31,11 +31,16 @@ def test_values_kept_as_counts_mean_the_same_as_fractions() -> None:
     ("model", "target", "link", "outputs"),
     [
         (tree.DecisionTreeRegressor(max_depth=2), "y", "identity", None),
-        (tree.DecisionTreeClassifier(max_depth=2), "classes", "identity", ("0", "1", "2")),
-        (tree.DecisionTreeClassifier(max_depth=2), "class_pair", "identity", ("0: 0", "0: 1", "0: 2", "1: 0", "1: 1")),
+        (tree.DecisionTreeClassifier(max_depth=2), "classes", "probability", ("0", "1", "2")),
+        (
+            tree.DecisionTreeClassifier(max_depth=2),
+            "class_pair",
+            "probability",
+            ("0: 0", "0: 1", "0: 2", "1: 0", "1: 1"),
+        ),
         (ensemble.GradientBoostingRegressor(n_estimators=2), "y", "identity", None),
         (ensemble.GradientBoostingClassifier(n_estimators=2), "binary", "logistic", None),
-        (ensemble.GradientBoostingClassifier(n_estimators=2, loss="exponential"), "binary", "identity", None),
+        (ensemble.GradientBoostingClassifier(n_estimators=2, loss="exponential"), "binary", "logistic", None),
         (ensemble.GradientBoostingClassifier(n_estimators=2), "classes", "softmax", ("0", "1", "2")),
         (ensemble.HistGradientBoostingClassifier(max_iter=2), "binary", "logistic", None),
         (ensemble.HistGradientBoostingClassifier(max_iter=2), "classes", "softmax", ("0", "1", "2")),
@@ -45,9 +50,13 @@ def test_values_kept_as_counts_mean_the_same_as_fractions() -> None:
 def test_links_and_names(model: Any, target: str, link: str, outputs: tuple[str, ...] | None) -> None:
     given = data(gaps=False)
     frame = pd.DataFrame(given.X, columns=[*"abcde"])
-    model = load(model.fit(frame, getattr(given, target)))
-    assert (model.link, model.forest.output_names, model.forest.feature_names) == (link, outputs, tuple("abcde"))
-    assert model.raw_predict(given.rows).shape == (60, model.forest.n_outputs)
+    model.fit(frame, getattr(given, target))
+    loaded = load(model)
+    assert (loaded.link, loaded.forest.output_names, loaded.forest.feature_names) == (link, outputs, tuple("abcde"))
+    raw = loaded.forest.margin(given.rows)
+    predict = getattr(model, "predict_proba", model.predict)
+    theirs = columns_of(predict(frame[:60]))[:, -raw.shape[1] :]
+    np.testing.assert_allclose(predicted(link, raw, loaded.steepness), theirs, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -103,6 +112,8 @@ def category_frame() -> Any:
 
 
 class TestCategoriesOfHistGradientBoosting:
+    FROM_DTYPE = ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype")
+
     def test_text_categories_come_in_a_frame(self) -> None:
         frame = category_frame()
         fitted = ensemble.HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
@@ -122,7 +133,7 @@ class TestCategoriesOfHistGradientBoosting:
 
     def test_other_frames_give_the_same_codes(self) -> None:
         frame = category_frame()
-        model = load(ensemble.HistGradientBoostingRegressor(max_iter=2).fit(frame, data().y))
+        model = load(self.FROM_DTYPE.fit(frame, data().y))
         assert model.encode is not None
         for other in (
             pytest.importorskip("polars").from_pandas(frame),
@@ -131,7 +142,7 @@ class TestCategoriesOfHistGradientBoosting:
             np.testing.assert_array_equal(model.encode(other), model.encode(frame))
 
     def test_text_categories_cannot_come_in_a_matrix(self) -> None:
-        model = load(ensemble.HistGradientBoostingRegressor(max_iter=2).fit(category_frame(), data().y))
+        model = load(self.FROM_DTYPE.fit(category_frame(), data().y))
         assert model.encode is not None
         with pytest.raises(InputError, match="categories that are not numbers; give a frame"):
             model.encode(data().rows)

@@ -1,0 +1,99 @@
+"""A service that explains predictions over HTTP: ``uvicorn --factory service:from_environment`` in this directory.
+
+`MODEL` names a saved model, `BACKGROUND` a .npy file of the rows to compare with. Both are read once, at the start; the
+model's library is not needed. Rows come in as JSON, by position or by name, and values go out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+from arborshap import ArborshapError, InputError, TreeExplainer, __version__
+
+MOST_ROWS = 10_000
+"""Rows of one request; whoever has more wants the command line."""
+
+SMALL = 16
+"""Rows explained right where they arrive: that takes less time than handing them to another thread."""
+
+Cell = Annotated[float, Strict()] | None
+"""A number, or null for a missing value; a text that looks like a number is an error."""
+
+
+class Rows(BaseModel):
+    """The body of a request: rows as lists in the order of the columns, or as objects by their names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rows: list[list[Cell]] | list[dict[str, Cell]] = Field(min_length=1, max_length=MOST_ROWS)
+    top: int | None = Field(default=None, ge=1, description="only so many of the largest values of each row")
+
+
+def from_environment() -> FastAPI:
+    """Build the service from the files that `MODEL` and `BACKGROUND` name."""
+    background = np.load(os.environ["BACKGROUND"], allow_pickle=False)
+    # Workers share the machine: each explains with one thread, and a request never waits for another's threads.
+    return create_app(TreeExplainer(os.environ["MODEL"], background, n_jobs=1))
+
+
+def create_app(explainer: TreeExplainer) -> FastAPI:
+    """Build the service around an explainer of one output."""
+    app = FastAPI(title="arborshap", version=__version__)
+    columns = explainer.data_names
+    explainer.shap_values(np.zeros((1, len(columns))))  # the tables are built now and not at the first request
+
+    def explained(wanted: Rows) -> dict[str, Any]:
+        matrix = matrix_of(wanted.rows, columns)
+        answer: dict[str, Any] = {"base_value": explainer.expected_value}
+        if wanted.top is None:
+            values = explainer.shap_values(matrix)
+            return answer | {"features": explainer.feature_names, "values": values.tolist()}
+        top = explainer.top_values(matrix, wanted.top)
+        names = np.array(explainer.feature_names, dtype=object)[top.players]
+        return answer | {"features": names.tolist(), "values": top.values.tolist()}
+
+    @app.post("/explain")
+    async def explain(wanted: Rows) -> JSONResponse:
+        small = len(wanted.rows) <= SMALL
+        return JSONResponse(explained(wanted) if small else await run_in_threadpool(explained, wanted))
+
+    @app.get("/health")
+    async def health() -> dict[str, Any]:
+        return {"status": "ready", "version": __version__, "columns": columns}
+
+    @app.exception_handler(ArborshapError)
+    async def refuse(_: Request, error: ArborshapError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, status_code=422)
+
+    @app.exception_handler(RequestValidationError)
+    async def misread(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"][1:])
+        return JSONResponse({"detail": f"{where or 'body'}: {first['msg']}"}, status_code=422)
+
+    return app
+
+
+def matrix_of(rows: Sequence[Any], columns: Sequence[str]) -> NDArray[np.float64]:
+    """Turn the rows of a request into a matrix, or say which row has what too much or too little."""
+    if isinstance(rows[0], dict):
+        wanted = set(columns)
+        for number, row in enumerate(rows):
+            if row.keys() != wanted:
+                missing, unknown = sorted(wanted - row.keys()), sorted(row.keys() - wanted)
+                raise InputError(f"row {number}: missing columns {missing}, unknown columns {unknown}")
+        rows = [[row[name] for name in columns] for row in rows]
+    for number, row in enumerate(rows):
+        if len(row) != len(columns):
+            raise InputError(f"row {number} has {len(row)} values, but there are {len(columns)} columns")
+    return np.array(rows, dtype=np.float64)  # null, None here, becomes NaN: missing

@@ -1,0 +1,98 @@
+"""The arguments of the command."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from arborshap import __version__
+from arborshap.cli.results import ENDINGS
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+
+_EXIT = "Exit status: 0 done, 1 refused (the reason is on the last line), 2 wrong usage, 130 interrupted."
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of ``arborshap`` and its commands."""
+    top = argparse.ArgumentParser(
+        prog="arborshap", description="Exact interventional Shapley values of tree ensembles.", epilog=_EXIT
+    )
+    top.add_argument("--version", action="version", version=f"arborshap {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_explain(commands)
+    inspect = commands.add_parser(
+        "inspect", help="tell what is in a model file", description="Tell what is in a model file."
+    )
+    inspect.add_argument("model", metavar="MODEL", type=Path, help="a model file or a saved explainer")
+    inspect.add_argument("--json", action="store_true", help="print JSON")
+    commands.add_parser("demo", help="train a model on bundled data and explain it (needs arborshap[demo])")
+    return top
+
+
+def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    explain = commands.add_parser(
+        "explain",
+        help="explain the rows of a file",
+        description="Explain the rows of a file (.csv, .parquet or .npy), a few at a time, whatever its size.",
+        epilog=_EXIT,
+    )
+    add = explain.add_argument
+    add("model", metavar="MODEL", type=Path, help="a model file of XGBoost, LightGBM or CatBoost, or a saved explainer")
+    add(
+        "--background",
+        type=Path,
+        metavar="FILE",
+        help="the rows that predictions are compared with; without, values are path-dependent",
+    )
+    add("--rows", type=Path, metavar="FILE", required=True, help="the rows to explain")
+    add("--out", type=_output, metavar="FILE", required=True, help="where to write the values: .csv, .parquet or .npy")
+    add("--groups", type=Path, metavar="FILE", help='columns that play as one: JSON, {"name": ["column", ...], ...}')
+    add(
+        "--index",
+        choices=["shapley", "taylor", "interaction", "banzhaf"],
+        default="shapley",
+        help="what to compute (default: shapley)",
+    )
+    add("--model-output", choices=["raw", "probability"], default="raw", help="what to explain (default: raw)")
+    add("--top-k", type=_positive, metavar="K", help="keep only the K largest values of each row")
+    add("--float32", action="store_true", help="write single precision")
+    add(
+        "--id",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="copy this column of the rows to the output; may be repeated",
+    )
+    add(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="pass over this column of the files; may be repeated",
+    )
+    add("--report", type=Path, metavar="FILE", help="also write a page to look at, of the first 5000 rows: .html")
+    add("--json", action="store_true", help="print a summary, or the error, as JSON")
+    add("--jobs", type=int, metavar="N", help="threads; -1, the default, for every core")
+    add("--memory-limit", type=_bytes, metavar="BYTES", help="the most the tables may take, such as 500MB or 2GiB")
+    add("--chunk-rows", type=_positive, metavar="N", help="rows read and explained at a time")
+
+
+def _output(text: str) -> Path:
+    if not text.lower().endswith(ENDINGS):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .csv, .parquet or .npy")
+    return Path(text)
+
+
+def _positive(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,15}", text) or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 up")
+    return int(text)
+
+
+def _bytes(text: str) -> int:
+    parts = re.fullmatch(r"([0-9]{1,15})\s*(|k|m|g|ki|mi|gi)b?", text.lower())
+    if parts is None or int(parts[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 2GiB")
+    return int(parts[1]) * _UNITS[parts[2]]

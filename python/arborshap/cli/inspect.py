@@ -1,0 +1,59 @@
+"""``arborshap inspect``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+
+from arborshap.forest import Forest
+from arborshap.models import load
+
+_SHOWN = 10
+"""Features listed for people; JSON lists all."""
+
+
+def inspect(wanted: argparse.Namespace) -> None:
+    """Print what the trees are like and which features they use most."""
+    model = load(str(wanted.model))
+    found = _facts(model.forest) | {"library": model.library, "link": model.link}
+    if wanted.json:
+        print(json.dumps(found))
+        return
+    outputs = found["outputs"] if found["output_names"] is None else ", ".join(found["output_names"])
+    print(f"{wanted.model}: {model.library}")
+    for name, text in [
+        ("trees", f"{found['trees']:,}, up to {found['max_depth']} deep"),
+        ("nodes", f"{found['nodes']:,}, {found['leaves']:,} of them leaves"),
+        ("features", f"{found['features']:,}, {sum(count > 0 for count in found['splits'].values()):,} of them used"),
+        ("outputs", f"{outputs}, link {found['link']}"),
+        ("categories", f"{found['categorical_splits']:,} splits on sets of categories"),
+        ("path-dependent", "yes" if found["has_cover"] else "no: the file has no training weights, give a background"),
+    ]:
+        print(f"  {name:<15} {text}")
+    print("  most splits on  " + ", ".join(f"{name} ({count:,})" for name, count in _most(found["splits"])))
+
+
+def _facts(forest: Forest) -> dict[str, Any]:
+    splits = np.bincount(forest.feature[forest.left != -1], minlength=forest.n_features)
+    names = forest.feature_names or [f"x{j}" for j in range(forest.n_features)]
+    return {
+        "trees": forest.n_trees,
+        "nodes": forest.n_nodes,
+        "leaves": forest.n_leaves,
+        "max_depth": forest.max_depth,
+        "features": forest.n_features,
+        "named": forest.feature_names is not None,
+        "splits": dict(zip(names, splits.tolist(), strict=True)),
+        "categorical_splits": len(forest.category_nodes),
+        "outputs": forest.n_outputs,
+        "output_names": None if forest.output_names is None else list(forest.output_names),
+        "base": forest.base.tolist(),
+        "has_cover": forest.cover is not None,
+    }
+
+
+def _most(splits: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(splits.items(), key=lambda item: -item[1])[:_SHOWN]

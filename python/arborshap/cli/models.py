@@ -1,0 +1,93 @@
+"""From the files named on the command line to an explainer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arborshap import TreeExplainer
+from arborshap.cli.table import Table, choose_columns, open_table
+from arborshap.exceptions import InputError
+from arborshap.models import load
+
+_BACKGROUND_ROWS = 2**16
+"""Background rows read at a time."""
+
+
+def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
+    """Build the explainer: of a model file and a background, or of a model file alone."""
+    background = None if wanted.background is None else open_table(wanted.background, "background")
+    _check_ignored(wanted.ignore, [rows] if background is None else [rows, background])
+    set_apart = [*wanted.ignore, *wanted.id]
+    names = (background or rows).names
+    names = None if names is None else [name for name in names if name not in set_apart]
+    model = load(str(wanted.model), feature_names=names)
+    own_names, n_features = model.forest.feature_names, model.forest.n_features
+    data = None
+    if background is not None:
+        columns = choose_columns(
+            background,
+            own_names,
+            n_features,
+            ignored=set_apart,
+            spaces_are_underscores=model.library.startswith("lightgbm"),
+        )
+        data = _joined([batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS)])
+        if data is None:
+            raise InputError(f"background {str(background.path)!r} has no rows")
+    return TreeExplainer(
+        model,
+        data,
+        groups=None if wanted.groups is None else read_groups(wanted.groups),
+        model_output=wanted.model_output,
+        # A model that names its columns keeps its own names; any other learns them from the file.
+        feature_names=names if own_names is None and names is not None and len(names) == n_features else None,
+        n_jobs=wanted.jobs,
+        memory_limit=wanted.memory_limit,
+    )
+
+
+def _check_ignored(names: list[str], tables: list[Table]) -> None:
+    """A name that no file has is a slip that would otherwise go unseen."""
+    for name in names:
+        if not any(name in (table.names or ()) for table in tables):
+            files = " nor ".join(repr(str(table.path)) for table in tables)
+            raise InputError(f"--ignore {name}: there is no such column in {files}")
+
+
+def read_groups(path: Path) -> Any:
+    """Read groups from JSON: an object of lists of columns, or an index map."""
+    where = f"groups {str(path)!r}"
+    try:
+        groups = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no groups file {str(path)!r}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{where} is not JSON: {error}") from error
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    if not isinstance(groups, (dict, list)):
+        raise InputError(f'{where} must hold {{"name": ["column", ...], ...}}, or one player number per column')
+    return groups
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    repeated = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+    if repeated:
+        raise InputError(f"the group {repeated[0]!r} is there twice")
+    return dict(pairs)
+
+
+def _joined(batches: list[Any]) -> Any:
+    if not batches:
+        return None
+    if isinstance(batches[0], np.ndarray):
+        return np.concatenate(batches)
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches)

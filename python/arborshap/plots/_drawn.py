@@ -1,0 +1,126 @@
+"""What of an explanation a plot draws: values by rows and players, cells by rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError
+from arborshap.plots._style import checked_max_display, short_cell, short_name
+
+if TYPE_CHECKING:
+    from arborshap.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One number for every row and player.
+
+    Attributes
+    ----------
+    values
+        (rows, players).
+    base
+        (rows,).
+    names
+        The players' names.
+    cells
+        The rows themselves, (rows, columns); ``None`` where the explanation has none.
+    columns, owners
+        The columns' names, and the player each belongs to.
+    one_row
+        Whether the explanation is of a row by itself, not of several of which there happens to be one.
+    """
+
+    values: NDArray[Any]
+    base: NDArray[Any]
+    names: list[str]
+    cells: NDArray[Any] | None
+    columns: list[str]
+    owners: list[str]
+    one_row: bool
+
+    @classmethod
+    def of(cls, explanation: Explanation, plot: str) -> Drawn:
+        """Read an explanation, or say what to choose from it first."""
+        check_output(explanation, plot)
+        if explanation.index in ("taylor", "interaction"):
+            raise InputError(
+                f"plot.{plot} draws one value per player, and {explanation.index} values are of pairs of players: "
+                "use plot.heatmap, or explain with index='shapley'"
+            )
+        one_row = not explanation._has("row")
+        n = 1 if one_row else len(explanation.values)
+        if n == 0:
+            raise InputError(f"plot.{plot} has no rows to draw")
+        n_players = explanation.values.size // n
+        values = explanation.values.reshape(n, n_players)
+        names = explanation.feature_names if explanation._has("player") else explanation.feature_names[:1]
+        if n_players == 0:
+            raise InputError(f"plot.{plot} has no players to draw")
+        cells = None if explanation.data is None else explanation.data.reshape(n, len(explanation.data_names))
+        base = explanation.base_values.reshape(n)
+        return cls(values, base, names, cells, explanation.data_names, explanation.data_players, one_row)
+
+    def columns_of(self, player: str) -> list[int]:
+        """The columns a player owns."""
+        return [column for column, owner in enumerate(self.owners) if owner == player]
+
+    def cell_text(self, row: int, player: str) -> str | None:
+        """What the player has in a row: its cell, or that of each of its columns; ``None`` if the rows are not kept."""
+        return None if self.cells is None else text_of_cells(self.cells[row], self.columns_of(player), self.columns)
+
+    def label(self, row: int, player: str) -> str:
+        """The player's name and what it has in a row."""
+        cell = self.cell_text(row, player)
+        return short_name(player) if cell is None else f"{short_name(player)} = {cell}"
+
+
+def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> str:
+    """The cells of a player's columns; for columns that are 1 in one place and 0 elsewhere, the name of that one."""
+    if len(columns) == 1:
+        return short_cell(row[columns[0]])
+    cells = [row[column] for column in columns]
+    hot = [column for column, cell in zip(columns, cells, strict=True) if cell == 1]
+    if len(hot) == 1 and sum(cell == 0 for cell in cells) == len(cells) - 1:
+        return short_name(names[hot[0]], 24)
+    return short_name(", ".join(short_cell(cell) for cell in cells), 24)
+
+
+def shown_and_others(sizes: NDArray[Any], max_display: int) -> tuple[list[int], list[int]]:
+    """The players to show, largest first, and those to put together as others, if the last line is not enough."""
+    order = np.argsort(-sizes, kind="stable").tolist()
+    most = checked_max_display(max_display)
+    if len(order) <= most:
+        return order, []
+    return order[: most - 1], order[most - 1 :]
+
+
+def others_label(n: int) -> str:
+    """How the line of all others is called."""
+    return f"{n} others together"
+
+
+def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
+    """A column of cells as numbers, NaN where missing; ``None`` for text and other cells that have no order."""
+    if column.dtype.kind in "fiub":
+        return column.astype(np.float64)
+    if column.dtype.kind != "O":
+        return None
+    if not all(cell is None or cell != cell or isinstance(cell, (int, float, np.number, np.bool_)) for cell in column):
+        return None
+    return np.array([np.nan if cell is None or cell != cell else float(cell) for cell in column])
+
+
+def check_output(explanation: Explanation, plot: str) -> None:
+    """Refuse several outputs, and say how to choose one."""
+    if explanation._has("output"):
+        names = explanation.output_names or []
+        first = names[0] if names else "0"
+        raise InputError(
+            f"plot.{plot} draws one output, and there are {len(names)}: choose one with "
+            f'explanation[..., "{first}"].plot.{plot}(); there are {", ".join(map(repr, names[:10]))}'
+        )

@@ -1,0 +1,143 @@
+"""What a report shows of an explanation: some rows of it, and figures over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError
+from arborshap.explanation import PAIR_INDICES, Explanation
+from arborshap.report.packing import packed
+
+MAX_CELLS = 2**22
+"""Numbers of one kind that a page carries; with more of them fewer rows are shown."""
+EXACT_CELLS = 2**19
+"""Up to so many values are carried in float64, beyond in float32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """An explanation in the one shape that the page knows.
+
+    Attributes
+    ----------
+    values : array, (rows, players, outputs)
+        Values of single players, over all rows; those of pairs are summed.
+    pairs : array or None, (rows, players, players, outputs)
+        The values of pairs, where these were explained.
+    base : array, (rows, outputs)
+        What the values are measured from.
+    data : array or None, (rows, columns)
+        The rows as they were given.
+    shown : array of int
+        The rows that the page carries.
+    """
+
+    explanation: Explanation
+    values: NDArray[Any]
+    pairs: NDArray[Any] | None
+    base: NDArray[Any]
+    data: NDArray[Any] | None
+    shown: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, explanation: Explanation, max_rows: int) -> Content:
+        """Give every axis to an explanation that was sliced, and choose the rows to show."""
+        kinds = [axis.kind for axis in explanation._axes]
+        wanted = 2 if explanation.index in PAIR_INDICES else 1
+        names = [axis.names for axis in explanation._axes if axis.kind == "player"]
+        if len(names) != wanted or any(one != names[0] for one in names):
+            raise InputError("a report needs the same players on every axis; select rows or outputs only")
+        values, base, data = explanation.values, explanation.base_values, explanation.data
+        if "row" not in kinds:
+            values, base = values[np.newaxis], base[np.newaxis]
+            data = None if data is None else data[np.newaxis]
+        if "output" not in kinds:
+            values, base = values[..., np.newaxis], base[..., np.newaxis]
+        if len(values) == 0:
+            raise InputError("the explanation has no rows to report")
+        pairs = values if wanted == 2 else None
+        values = values if pairs is None else pairs.sum(axis=2)
+        width = max(values.shape[1] * values.shape[2], 0 if data is None else data.shape[1], 1)
+        n_shown = min(len(values), max_rows, max(1, MAX_CELLS // width))
+        return cls(explanation, values, pairs, base, data, evenly_spaced(len(values), n_shown))
+
+    @property
+    def outputs(self) -> list[str]:
+        """The outputs' names; an empty one where there is a single output without a name."""
+        return self.explanation.output_names or [""]
+
+    def payload(self) -> dict[str, Any]:
+        """The part of the page's data that every explanation has."""
+        explanation, shown = self.explanation, self.shown
+        values = self.values[shown].transpose(2, 1, 0)
+        labels = explanation.row_labels
+        return {
+            "index": explanation.index,
+            "base_name": "Expected value" if explanation.reference is None else "Prediction of the reference",
+            "players": explanation.feature_names,
+            "outputs": self.outputs,
+            "n_rows": len(self.values),
+            "row_numbers": packed(shown),
+            "row_labels": None if labels is None else [str(label) for label in labels[shown]],
+            "values": packed(values if values.size <= EXACT_CELLS else values.astype(np.float32)),
+            "base": packed(self.base[shown].T),
+            "importance": packed(mean_size(self.values).T),
+            **self._data_payload(),
+        }
+
+    def _data_payload(self) -> dict[str, Any]:
+        explanation = self.explanation
+        player_of = {name: i for i, name in enumerate(explanation.feature_names)}
+        columns: list[dict[str, Any]] = [
+            {"name": name, "player": player_of[player], "levels": None}
+            for name, player in zip(explanation.data_names, explanation.data_players, strict=True)
+        ]
+        if self.data is None:
+            return {"columns": columns, "data": None}
+        cells, levels = numbers_and_levels(self.data[self.shown])
+        for column, names in zip(columns, levels, strict=True):
+            column["levels"] = names
+        return {"columns": columns, "data": packed(cells.T)}
+
+
+def evenly_spaced(n: int, k: int) -> NDArray[np.intp]:
+    """Choose k of n rows with about the same distance between them."""
+    return (np.arange(k) * n // k).astype(np.intp)
+
+
+def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[list[str] | None]]:
+    """Turn columns of text into numbers of their distinct texts, with NaN for what is missing."""
+    if data.dtype.kind in "fiub":
+        return data, [None] * data.shape[1]
+    cells = np.empty(data.shape, dtype=np.float64)
+    levels: list[list[str] | None] = []
+    for j in range(data.shape[1]):
+        column = data[:, j]
+        missing = np.array([_is_missing(cell) for cell in column], dtype=bool)
+        present = column[~missing]
+        cells[missing, j] = np.nan
+        if all(isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) for cell in present):
+            cells[~missing, j] = present.astype(np.float64)
+            levels.append(None)
+            continue
+        names, codes = np.unique(np.array([str(cell) for cell in present], dtype=object), return_inverse=True)
+        cells[~missing, j] = codes
+        levels.append([str(name) for name in names])
+    return cells, levels
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
+
+
+def mean_size(values: NDArray[Any]) -> NDArray[np.float64]:
+    """The mean of the absolute values over the rows, block by block: a copy of all of them may not fit."""
+    total = np.zeros(values.shape[1:])
+    step = max(1, MAX_CELLS // max(1, total.size))
+    for start in range(0, len(values), step):
+        total += np.abs(values[start : start + step]).sum(axis=0, dtype=np.float64)
+    return total / len(values)

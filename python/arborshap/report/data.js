@@ -1,0 +1,91 @@
+// The data that the page carries: packed arrays become typed ones.
+
+const ARRAYS = { uint8: Uint8Array, int16: Int16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
+
+async function unpack(packed) {
+  const text = atob(packed.data);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const array = new ARRAYS[packed.type](await new Response(stream).arrayBuffer());
+  array.shape = packed.shape;
+  return array;
+}
+
+/** Unpack every packed array, however deep it lies. */
+async function unpackAll(content) {
+  if (content === null || typeof content !== "object") return content;
+  if (typeof content.data === "string" && content.type in ARRAYS) return unpack(content);
+  if (Array.isArray(content)) {
+    return content.some((part) => part !== null && typeof part === "object") ? Promise.all(content.map(unpackAll)) : content;
+  }
+  const parts = await Promise.all(Object.values(content).map(unpackAll));
+  return Object.fromEntries(Object.keys(content).map((key, i) => [key, parts[i]]));
+}
+
+/** The report's data, with questions that every section asks. */
+class Report {
+  constructor(data) {
+    Object.assign(this, data);
+    this.nShown = this.row_numbers.length;
+    this.nPlayers = this.players.length;
+    this.columnsOf = this.players.map(() => []);
+    this.columns.forEach((column, j) => this.columnsOf[column.player].push(j));
+    this.predictions = this.outputs.map((_, output) => this.allPredictions(output));
+  }
+
+  /** A player's values of all shown rows, as a view. */
+  valuesOf(player, output = state.output) {
+    const start = (output * this.nPlayers + player) * this.nShown;
+    return this.values.subarray(start, start + this.nShown);
+  }
+
+  baseOf(row, output = state.output) {
+    return this.base[output * this.nShown + row];
+  }
+
+  predictionOf(row, output = state.output) {
+    return this.predictions[output][row];
+  }
+
+  /** The model's raw predictions where it is known, else what the values add up to. */
+  allPredictions(output) {
+    const start = output * this.nShown;
+    if (this.margin) return this.margin.subarray(start, start + this.nShown);
+    const sums = Float64Array.from(this.base.subarray(start, start + this.nShown));
+    for (let player = 0; player < this.nPlayers; player++) {
+      this.valuesOf(player, output).forEach((value, row) => (sums[row] += value));
+    }
+    return sums;
+  }
+
+  nameOf(row) {
+    return this.row_labels ? this.row_labels[row] : `Row ${this.row_numbers[row]}`;
+  }
+
+  cell(row, column) {
+    return this.data[column * this.nShown + row];
+  }
+
+  cellText(row, column) {
+    const value = this.cell(row, column);
+    const levels = this.columns[column].levels;
+    return levels && !Number.isNaN(value) ? levels[value] : short(value);
+  }
+
+  /** What a player has in a row: one cell, or several with their names. */
+  cellsText(row, player) {
+    if (!this.data) return "";
+    const columns = this.columnsOf[player];
+    if (columns.length === 1) return this.cellText(row, columns[0]);
+    const cells = columns.slice(0, 4).map((column) => `${this.columns[column].name} ${this.cellText(row, column)}`);
+    return cells.join(", ") + (columns.length > 4 ? `, ${columns.length - 4} more` : "");
+  }
+
+  /** Players by importance for the output, the most important first. */
+  order() {
+    const start = state.output * this.nPlayers;
+    const size = (player) => this.importance[start + player];
+    return [...this.players.keys()].sort((p, q) => size(q) - size(p) || p - q);
+  }
+}

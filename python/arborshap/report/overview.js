@@ -1,0 +1,206 @@
+// Importance and the swarm of all rows: one table, each feature's strip drawn when it comes into sight.
+
+const STRIP_HEIGHT = 38;
+const FIRST_FEATURES = 15;
+
+class Overview {
+  constructor(report) {
+    this.report = report;
+    this.body = document.querySelector("#swarm tbody");
+    this.tip = byId("tip");
+    this.more = byId("swarm-more");
+    this.all = false;
+    this.strips = new Map();
+    this.watch = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        const strip = this.strips.get(entry.target);
+        if (!strip) continue;
+        strip.visible = entry.isIntersecting;
+        if (strip.visible && strip.stale) this.paint(strip);
+      }
+    }, { rootMargin: "150px" });
+    this.more.addEventListener("click", () => { this.all = !this.all; this.build(); });
+    byId("dot-legend").append(
+      make("span", {}, "low", make("span", { class: "ramp" }), "high value of the feature"),
+      make("span", {}, make("span", { class: "grey" }), "missing, text or several columns"));
+    new ResizeObserver(() => this.repaint()).observe(byId("swarm"));
+    state.on(["output"], () => this.build());
+    state.on(["row"], () => this.repaint());
+    this.build();
+  }
+
+  build() {
+    const { report } = this;
+    const order = report.order();
+    const shown = this.all ? order : order.slice(0, FIRST_FEATURES);
+    const sizes = report.importance.subarray(state.output * report.nPlayers);
+    const largest = sizes[order[0]] || 1;
+    this.scale = this.range(order);
+    this.watch.disconnect();
+    this.strips.clear();
+    this.body.replaceChildren(...shown.map((player) => {
+      const canvas = make("canvas", { role: "img", "aria-label": this.inWords(player) });
+      const strip = { player, canvas, stale: true, visible: false };
+      canvas.addEventListener("pointermove", (event) => this.point(strip, event));
+      canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
+      canvas.addEventListener("click", (event) => { const hit = this.nearest(strip, event); if (hit >= 0) state.set("row", hit); });
+      this.strips.set(canvas, strip);
+      this.watch.observe(canvas);
+      return make("tr", { "data-player": player },
+        make("th", { scope: "row" }, report.players[player]),
+        make("td", { "data-value": String(sizes[player]) }, make("div", { class: "size" }, make("b", { style: { width: `${(100 * sizes[player]) / largest}%` } }), make("span", {}, figure(sizes[player])))),
+        make("td", {}, canvas));
+    }));
+    byId("swarm-axis").replaceChildren(...ticks(this.scale).map((at) => make("span", { style: { left: `${100 * this.scale.at(at)}%` } }, short(at))));
+    this.more.hidden = order.length <= FIRST_FEATURES;
+    this.more.textContent = this.all ? `Show the first ${FIRST_FEATURES} only` : `Show all ${order.length}`;
+    this.more.setAttribute("aria-expanded", String(this.all));
+  }
+
+  range(order) {
+    let low = 0;
+    let high = 0;
+    for (const player of order) {
+      for (const value of this.report.valuesOf(player)) {
+        if (value < low) low = value;
+        else if (value > high) high = value;
+      }
+    }
+    return linear(low, high, 0.03);
+  }
+
+  inWords(player) {
+    const values = this.report.valuesOf(player);
+    const [low, high] = values.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
+    const raised = values.reduce((n, value) => n + (value > 0 ? 1 : 0), 0);
+    return `Values of ${this.report.players[player]} from ${figure(low)} to ${figure(high)}; above zero in ${raised} of ${values.length} rows`;
+  }
+
+  repaint() {
+    for (const strip of this.strips.values()) {
+      strip.stale = true;
+      if (strip.visible) this.paint(strip);
+    }
+  }
+
+  paint(strip) {
+    const { canvas, player } = strip;
+    const width = canvas.clientWidth;
+    if (width === 0) return;
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(STRIP_HEIGHT * ratio);
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    const values = this.report.valuesOf(player);
+    strip.x = Float32Array.from(values, (value) => this.scale.at(value) * width);
+    strip.y = swarm(strip.x, STRIP_HEIGHT);
+    const zero = this.scale.at(0) * width;
+    pen.fillStyle = colour("line");
+    pen.fillRect(zero - 0.5, 0, 1, STRIP_HEIGHT);
+    const colours = this.colours(player);
+    const radius = values.length > 1500 ? 1.7 : values.length > 300 ? 2.2 : 3;
+    pen.globalAlpha = values.length > 300 ? 0.75 : 0.9;
+    for (let row = 0; row < values.length; row++) {
+      pen.fillStyle = colours(row);
+      pen.beginPath();
+      pen.arc(strip.x[row], strip.y[row], radius, 0, 7);
+      pen.fill();
+    }
+    pen.globalAlpha = 1;
+    pen.strokeStyle = colour("ring");
+    pen.lineWidth = 2;
+    pen.beginPath();
+    pen.arc(strip.x[state.row], strip.y[state.row], radius + 2.5, 0, 7);
+    pen.stroke();
+    strip.stale = false;
+  }
+
+  /** The colour of each row's dot: where its value lies between the feature's usual lowest and highest. */
+  colours(player) {
+    const { report } = this;
+    const columns = report.columnsOf[player];
+    const grey = colour("missing");
+    if (!report.data || columns.length !== 1 || report.columns[columns[0]].levels) return () => grey;
+    const start = columns[0] * report.nShown;
+    const cells = report.data.subarray(start, start + report.nShown);
+    const sorted = Float64Array.from(cells.filter((value) => !Number.isNaN(value))).sort();
+    if (sorted.length === 0) return () => grey;
+    let [low, high] = [sorted[Math.floor(0.05 * (sorted.length - 1))], sorted[Math.ceil(0.95 * (sorted.length - 1))]];
+    if (low === high) [low, high] = [sorted[0], sorted[sorted.length - 1]];
+    const ramp = colourRamp([colour("low"), colour("middle"), colour("high")]);
+    return (row) => {
+      const value = cells[row];
+      if (Number.isNaN(value)) return grey;
+      return ramp[Math.round(63 * (high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0.5))];
+    };
+  }
+
+  nearest(strip, event) {
+    if (!strip.x) return -1;
+    const box = strip.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    let best = -1;
+    let least = 144;
+    for (let row = 0; row < strip.x.length; row++) {
+      const distance = (strip.x[row] - x) ** 2 + (strip.y[row] - y) ** 2;
+      if (distance < least) [best, least] = [row, distance];
+    }
+    return best;
+  }
+
+  point(strip, event) {
+    const row = this.nearest(strip, event);
+    this.tip.hidden = row < 0;
+    if (row < 0) return;
+    const { report } = this;
+    const cells = report.cellsText(row, strip.player);
+    this.tip.textContent = `${report.nameOf(row)}\n${report.players[strip.player]}${cells ? ` = ${cells}` : ""}: ${signed(report.valuesOf(strip.player)[row])}`;
+    this.tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, window.innerWidth - this.tip.offsetWidth - 8))}px`;
+    this.tip.style.top = `${event.clientY + 18}px`;
+  }
+}
+
+/** A linear scale from [low, high], with some room on both sides, to [0, 1]. */
+function linear(low, high, room) {
+  const span = high - low || 1;
+  const start = low - room * span;
+  const end = high + room * span;
+  return { low, high, at: (value) => (value - start) / (end - start) };
+}
+
+/** About five round numbers on a scale. */
+function ticks(scale) {
+  const rough = (scale.high - scale.low) / 4 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const found = [];
+  for (let k = Math.ceil(scale.low / step); k * step <= scale.high + 1e-9 * step; k++) found.push(k * step);
+  return found;
+}
+
+/** Heights that keep dots of the same place apart, as far as the strip has room. */
+function swarm(x, height) {
+  const bins = new Map();
+  const levels = new Uint16Array(x.length);
+  for (let row = 0; row < x.length; row++) {
+    const bin = Math.round(x[row] / 2.5);
+    const level = bins.get(bin) ?? 0;
+    levels[row] = level;
+    bins.set(bin, level + 1);
+  }
+  const most = Math.max(1, ...bins.values());
+  const step = Math.min(3.4, (height - 6) / most);
+  return Float32Array.from(levels, (level) => height / 2 + (level % 2 ? 1 : -1) * Math.ceil(level / 2) * step);
+}
+
+/** 64 colours between three. */
+function colourRamp(stops) {
+  const parts = stops.map((stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16)));
+  return Array.from({ length: 64 }, (_, i) => {
+    const at = (i / 63) * 2;
+    const from = Math.min(1, Math.floor(at));
+    const mixed = parts[from].map((value, k) => Math.round(value + (at - from) * (parts[from + 1][k] - value)));
+    return `rgb(${mixed.join(" ")})`;
+  });
+}

@@ -1,0 +1,73 @@
+// Elements, numbers and the page's state. Text from the data only ever becomes text nodes, never markup.
+
+const byId = (id) => document.getElementById(id);
+
+/** Make an element; children may be text, elements or null. */
+function make(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** Make an SVG element. */
+function draw(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style") Object.assign(element.style, value);
+    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null));
+  return element;
+}
+
+/** A number of the data, as short as four significant digits make it. */
+function short(value) {
+  if (!Number.isFinite(value)) return figure(value);
+  return Number.isInteger(value) && Math.abs(value) < 1e7 ? figure(value, 8) : figure(value).replace(/(\.\d*?)0+($|e)/, "$1$2").replace(/\.($|e)/, "$1");
+}
+
+/** A computed number with that many significant digits; `data-value` carries the whole of it where it matters. */
+function figure(value, digits = 4) {
+  if (Number.isNaN(value)) return "missing";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 1e7 || size < 1e-4) return value.toExponential(digits - 2).replace("-", "−").replace("e-", "e−").replace("e+", "e");
+  const text = Number.isInteger(value) || size >= 10 ** (digits - 1) ? Math.round(value).toLocaleString("en") : value.toPrecision(digits);
+  return text.replace("-", "−");
+}
+
+const signed = (value) => (value > 0 ? "+" : "") + figure(value);
+
+const clipped = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+
+const count = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
+
+/** A table cell with a number that can be read back exactly. */
+function numberCell(value, text = figure(value), kind = "") {
+  return make("td", { class: `num ${kind}`, "data-value": String(value) }, text);
+}
+
+const gainOrLoss = (value) => (value > 0 ? "gain" : value < 0 ? "loss" : "");
+
+/** What is picked now, and who wants to know. */
+const state = {
+  output: 0,
+  row: 0,
+  a: 0,
+  b: 0,
+  listeners: {},
+  on(names, listener) {
+    for (const name of names) (this.listeners[name] ??= []).push(listener);
+  },
+  set(name, value) {
+    if (this[name] === value) return;
+    this[name] = value;
+    for (const listener of this.listeners[name] ?? []) listener();
+  },
+};
+
+/** A colour of the style sheet, for the canvases. */
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

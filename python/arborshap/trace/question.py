@@ -1,0 +1,74 @@
+"""What one split of a forest asks of a row, in Python and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from arborshap.forest import NodeFlag, Tree
+
+_ZERO = float(np.float32(1e-35))
+"""Absolute values up to this one are zero to LightGBM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The question a split asks: left if the value is below the threshold, or in the set of categories.
+
+    Attributes
+    ----------
+    feature
+        The column asked.
+    flags
+        How the value is read.
+    threshold
+        What it is compared with; ``None`` for a set of categories.
+    categories
+        The set; ``None`` for a threshold.
+    """
+
+    feature: int
+    flags: NodeFlag
+    threshold: float | None
+    categories: tuple[int, ...] | None
+
+    @classmethod
+    def of_node(cls, tree: Tree, node: int) -> Self:
+        """Read the question of a split."""
+        flags = NodeFlag(int(tree.flags[node]))
+        feature = int(tree.feature[node])
+        if flags & NodeFlag.CATEGORICAL:
+            return cls(feature, flags, None, tuple(tree.categories[node].tolist()))
+        return cls(feature, flags, float(tree.threshold[node]), None)
+
+    def goes_left(self, value: float) -> bool:
+        """Whether a row with this value of the feature goes left."""
+        with np.errstate(over="ignore"):
+            x = float(np.float32(value)) if self.flags & NodeFlag.FLOAT32 else value
+        missing = np.isnan(x)
+        if missing and self.flags & NodeFlag.NAN_IS_ZERO:
+            x, missing = 0.0, False
+        if missing or (self.flags & NodeFlag.ZERO_IS_MISSING and abs(x) <= _ZERO):
+            return bool(self.flags & NodeFlag.DEFAULT_LEFT)
+        if self.threshold is not None:
+            return x <= self.threshold if self.flags & NodeFlag.LESS_EQUAL else x < self.threshold
+        in_range = 0.0 <= x < 2**32 or (bool(self.flags & NodeFlag.NEGATIVE_FRACTION_IS_ZERO) and -1.0 < x < 0.0)
+        inside = in_range and int(x) in (self.categories or ())
+        return inside == bool(self.flags & NodeFlag.MEMBERS_LEFT)
+
+    @property
+    def missing_goes(self) -> str | None:
+        """Where a missing value goes, ``"left"`` or ``"right"``; ``None`` where NaN is read as zero."""
+        if self.flags & NodeFlag.NAN_IS_ZERO:
+            return None
+        return "left" if self.flags & NodeFlag.DEFAULT_LEFT else "right"
+
+    def in_words(self, name: str) -> str:
+        """What must be true of the column of this name for a row to go left."""
+        if self.threshold is not None:
+            return f"{name} {'≤' if self.flags & NodeFlag.LESS_EQUAL else '<'} {self.threshold:.4g}"
+        codes = self.categories or ()
+        shown = ", ".join(map(str, codes[:5])) + (f", {len(codes) - 5} more" if len(codes) > 5 else "")
+        return f"{name} {'in' if self.flags & NodeFlag.MEMBERS_LEFT else 'not in'} {{{shown}}}"

@@ -1,0 +1,203 @@
+"""The walk itself: Algorithm 2 of the paper, taking notes. The engines do the same, faster, and keep none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError
+from arborshap.forest import Forest
+from arborshap.frames import Rows
+from arborshap.trace.question import Question
+from arborshap.trace.steps import Edge, EdgeType, Leaf, Split
+from arborshap.trace.trace import Trace
+
+_Sets = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def walk(
+    forest: Forest,
+    tree: int,
+    x: Rows,
+    z: Rows,
+    *,
+    players: NDArray[np.int32],
+    player_names: Sequence[str],
+    feature_names: Sequence[str],
+) -> Trace:
+    """Walk down one tree for the pair (x, z), and write down every step.
+
+    Parameters
+    ----------
+    forest, tree
+        The forest, and the number of one of its trees.
+    x, z
+        One row each.
+    players
+        The player of every column, the paper's index map.
+    player_names, feature_names
+        What the players and the columns are called.
+
+    Returns
+    -------
+    Trace
+        The steps and what they add up to.
+
+    Raises
+    ------
+    InputError
+        If there is no such tree, or x or z is not one row.
+    """
+    if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)) or not 0 <= tree < forest.n_trees:
+        raise InputError(f"tree must be a number from 0 to {forest.n_trees - 1}, got {tree!r}")
+    for what, rows in (("x", x), ("z", z)):
+        if len(rows.matrix) != 1:
+            raise InputError(f"{what} has {len(rows.matrix)} rows; a trace is of one row against one row")
+    walker = _Walker(forest, int(tree), x, z, players, list(player_names), list(feature_names))
+    steps = walker.steps()
+    return Trace(
+        tree=int(tree),
+        n_trees=forest.n_trees,
+        players=tuple(player_names),
+        outputs=_output_names(forest, walker.outputs),
+        output_numbers=tuple(walker.outputs),
+        steps=tuple(steps),
+        phi=walker.phi[:, 0] if forest.n_outputs == 1 else walker.phi,
+        # Only x's own leaf has nobody in S_Z, and only z's has nobody in S_X.
+        value_x=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_z),
+        value_z=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_x),
+        n_nodes=len(walker.tree),
+    )
+
+
+class _Walker:
+    def __init__(
+        self,
+        forest: Forest,
+        tree: int,
+        x: Rows,
+        z: Rows,
+        players: NDArray[np.int32],
+        player_names: list[str],
+        feature_names: list[str],
+    ) -> None:
+        self.tree = forest.trees[tree]
+        own = self.tree.output
+        self.outputs = list(range(forest.n_outputs)) if own is None else [own]
+        self.x, self.z = x, z
+        self.players, self.player_names, self.feature_names = players, player_names, feature_names
+        self.left, self.right = self.tree.left.tolist(), self.tree.right.tolist()
+        self.n_below = _subtree_sizes(self.left, self.right)
+        self.phi = np.zeros((len(player_names), forest.n_outputs))
+
+    def steps(self) -> list[Split | Leaf]:
+        """Every split and leaf in the order of the recursion, with its pending branches on a stack."""
+        found: list[Split | Leaf] = []
+        pending: list[tuple[int, int | None, int, _Sets]] = [(0, None, 0, ((), ()))]
+        while pending:
+            node, parent, depth, sets = pending.pop()
+            if self.left[node] == -1:
+                found.append(self._leaf(node, parent, depth, sets))
+                continue
+            split, ways = self._split(node, parent, depth, sets)
+            found.append(split)
+            pending.extend((child, node, depth + 1, its_sets) for child, its_sets in reversed(ways))
+        return found
+
+    def _split(self, node: int, parent: int | None, depth: int, sets: _Sets) -> tuple[Split, list[tuple[int, _Sets]]]:
+        """Type both edges, and say which are followed with which sets: x's way first."""
+        question = Question.of_node(self.tree, node)
+        player = int(self.players[question.feature])
+        x_left = question.goes_left(float(self.x.matrix[0, question.feature]))
+        z_left = question.goes_left(float(self.z.matrix[0, question.feature]))
+        x_child = self.left[node] if x_left else self.right[node]
+        z_child = self.left[node] if z_left else self.right[node]
+        s_x, s_z = sets
+        scenario: Literal[1, 2, 3]
+        if x_child == z_child:
+            scenario, ways = 1, [(x_child, sets)]
+        elif player in s_x:
+            scenario, ways = 2, [(x_child, sets)]
+        elif player in s_z:
+            scenario, ways = 2, [(z_child, sets)]
+        else:
+            scenario, ways = 3, [(x_child, ((*s_x, player), s_z)), (z_child, (s_x, (*s_z, player)))]
+        followed = {child for child, _ in ways}
+        name = self.feature_names[question.feature]
+        split = Split(
+            node=node,
+            parent=parent,
+            depth=depth,
+            s_x=self._names(s_x),
+            s_z=self._names(s_z),
+            feature=name,
+            player=self.player_names[player],
+            test=question.in_words(name),
+            threshold=question.threshold,
+            categories=question.categories,
+            missing_goes=question.missing_goes,
+            x=self._cell(self.x, question.feature),
+            z=self._cell(self.z, question.feature),
+            scenario=scenario,
+            left=self._edge(self.left[node], x_left, z_left, followed),
+            right=self._edge(self.right[node], not x_left, not z_left, followed),
+        )
+        return split, ways
+
+    def _leaf(self, node: int, parent: int | None, depth: int, sets: _Sets) -> Leaf:
+        """Share the leaf's value among the players of its sets, by Theorem 13."""
+        s_x, s_z = sets
+        in_both = len(s_x) + len(s_z)
+        weight_x = _weight(len(s_x) - 1, in_both) if s_x else 0.0
+        weight_z = _weight(len(s_x), in_both) if s_z else 0.0
+        row = np.atleast_1d(self.tree.value[node])
+        self.phi[np.ix_(s_x, self.outputs)] += weight_x * row
+        self.phi[np.ix_(s_z, self.outputs)] -= weight_z * row
+        value = tuple(row.tolist())
+        shares = {self.player_names[player]: tuple(weight_x * v for v in value) for player in s_x}
+        shares |= {self.player_names[player]: tuple(-weight_z * v for v in value) for player in s_z}
+        return Leaf(node, parent, depth, self._names(s_x), self._names(s_z), value, weight_x, weight_z, shares)
+
+    def _edge(self, child: int, x_flows: bool, z_flows: bool, followed: set[int]) -> Edge:
+        types: dict[tuple[bool, bool], EdgeType] = {
+            (True, False): "X",
+            (False, True): "Z",
+            (True, True): "F",
+            (False, False): "B",
+        }
+        return Edge(child, types[x_flows, z_flows], child in followed, self.n_below[child])
+
+    def _names(self, players: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(self.player_names[player] for player in players)
+
+    def _cell(self, rows: Rows, column: int) -> Any:
+        """The cell as the caller gave it; where the model makes columns of its own, as the tree reads it."""
+        # The raw cells of a pipeline are of other columns than those that trees split on.
+        return (rows.shown if rows.raw is None else rows.matrix)[0, column]
+
+
+def _weight(k: int, d: int) -> float:
+    """W(k, d) = k! (d - k - 1)! / d!: the share of orders of d players that begin with k given ones, then another."""
+    return 1 / (d * comb(d - 1, k))  # of whole numbers, which cannot overflow
+
+
+def _subtree_sizes(left: list[int], right: list[int]) -> list[int]:
+    sizes = [1] * len(left)
+    order = [0]
+    for node in order:  # grows while it is gone through, parents before children
+        if left[node] != -1:
+            order += [left[node], right[node]]
+    for node in reversed(order):
+        if left[node] != -1:
+            sizes[node] += sizes[left[node]] + sizes[right[node]]
+    return sizes
+
+
+def _output_names(forest: Forest, outputs: list[int]) -> tuple[str, ...]:
+    if forest.output_names is not None:
+        return tuple(forest.output_names[k] for k in outputs)
+    return ("prediction",) if forest.n_outputs == 1 else tuple(str(k) for k in outputs)

@@ -1,0 +1,133 @@
+"""The command as a process: signals, terminals, pipes, memory, and what stands around `explain`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import termios
+import time
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arborshap import TreeExplainer, __version__
+from arborshap.cli import main
+from cli.files import NAMES, Files
+
+COMMAND = [sys.executable, "-m", "arborshap"]
+
+
+def explain(files: Files, rows: str, out: str, *more: object) -> list[str]:
+    named = ["--background", files.path("rows.npy"), "--rows", files.path(rows), "--out", files.path(out)]
+    return [*COMMAND, "explain", str(files.path("model.json")), *map(str, [*named, *more])]
+
+
+def test_installed_under_its_name() -> None:
+    (script,) = [entry for entry in metadata.entry_points(group="console_scripts") if entry.name == "arborshap"]
+    assert script.load() is main
+
+
+@pytest.mark.parametrize(("signal_sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_without_a_trace(files: Files, signal_sent: signal.Signals, status: int) -> None:
+    files.write("long.csv", ",".join(NAMES) + "\n" + "1,2,3,4\n" * 400_000)
+    before = sorted(files.directory.iterdir())
+    command = explain(files, "long.csv", "out.csv", "--chunk-rows", 10)
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while sorted(files.directory.iterdir()) == before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    assert sorted(files.directory.iterdir()) != before  # the output has begun
+    running.send_signal(signal_sent)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == status
+    assert said == ("arborshap: interrupted\n" if status == 130 else "")
+    assert sorted(files.directory.iterdir()) == before
+
+
+def test_a_terminal_sees_how_far_it_is(files: Files) -> None:
+    controller, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, 80))
+    done = subprocess.run(explain(files, "rows.csv", "out.csv", "--chunk-rows", 10), stderr=terminal, timeout=60)
+    os.close(terminal)
+    shown = os.read(controller, 2**16).decode()
+    os.close(controller)
+    assert done.returncode == 0
+    assert "100%" in shown
+    assert "60 rows explained in" in shown
+
+
+def test_whoever_reads_may_go_away(files: Files) -> None:
+    reading = subprocess.Popen(
+        [*COMMAND, "inspect", files.path("model.json")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert reading.stdout is not None
+    reading.stdout.close()
+    _, said = reading.communicate(timeout=60)
+    assert said == b""
+
+
+def test_inspect(files: Files) -> None:
+    assert main(["inspect", str(files.path("model.json"))]) == 0
+    text = files.capsys.readouterr().out
+    assert "xgboost JSON" in text
+    assert "12, up to 3 deep" in text
+    assert main(["inspect", str(files.path("model.json")), "--json"]) == 0
+    facts = json.loads(files.capsys.readouterr().out)
+    forest = TreeExplainer(str(files.path("model.json")), files.rows)._model.forest
+    assert (facts["trees"], facts["leaves"], facts["max_depth"]) == (12, forest.n_leaves, 3)
+    assert list(facts["splits"]) == NAMES
+    assert sum(facts["splits"].values()) == forest.n_nodes - forest.n_leaves
+    assert main(["inspect", str(files.path("rows.csv"))]) == 1
+    assert "is not a model file" in files.capsys.readouterr().err
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, shown in [(["--version"], __version__), (["--help"], "inspect"), (["explain", "-h"], "--top-k")]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        assert shown in capsys.readouterr().out
+
+
+def test_the_demonstration(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo"]) == 0
+    assert "pairs explained" in capsys.readouterr().out
+
+
+def most_memory(command: list[str]) -> int:
+    """The most bytes the command ever held."""
+    code = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, timeout=80); "
+    code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", code, *command], check=True, capture_output=True, text=True)
+    return int(done.stdout) * 1024
+
+
+def write_parquet(path: Path, n_rows: int) -> None:
+    rng = np.random.default_rng(0)
+    with pq.ParquetWriter(path, pa.schema([(name, pa.float32()) for name in NAMES])) as writer:
+        for start in range(0, n_rows, 250_000):
+            n = min(250_000, n_rows - start)
+            writer.write_table(pa.table({name: rng.normal(size=n).astype(np.float32) for name in NAMES}))
+
+
+def test_two_million_rows_in_little_memory(files: Files) -> None:
+    """Rows and values are 32 and 64 MB here, and each is there more than once if nothing is streamed."""
+    write_parquet(files.path("few.parquet"), 1000)
+    write_parquet(files.path("many.parquet"), 2_000_000)
+    least = most_memory(explain(files, "few.parquet", "out.parquet"))
+    assert most_memory(explain(files, "many.parquet", "out.parquet")) < least + 90e6
+    written = pq.ParquetFile(files.path("out.parquet"))
+    assert written.metadata.num_rows == 2_000_000
+    last = pq.ParquetFile(files.path("many.parquet")).read_row_group(7).slice(249_000)
+    expected = TreeExplainer(str(files.path("model.json")), files.rows).shap_values(last)
+    ours = written.read_row_group(written.num_row_groups - 1).to_pandas().to_numpy()[-1000:]
+    np.testing.assert_array_equal(ours, expected)

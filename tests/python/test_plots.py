@@ -1,0 +1,497 @@
+"""Plots show what the arrays hold: lengths, places, colours, labels, and sums that end where they should."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.patches import Polygon, Rectangle
+from numpy.typing import NDArray
+
+from arborshap import Explanation, ForestBuilder, InputError, TreeExplainer
+from arborshap.plots import _style
+from arborshap.plots.beeswarm import spread
+
+mpl.use("Agg")
+
+Array = NDArray[np.float64]
+RNG = np.random.default_rng(7)
+PLOTS = ["bar", "beeswarm", "waterfall", "contrast", "heatmap"]
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    """Each test draws the same numbers whichever others ran, and leaves no figure open."""
+    RNG.bit_generator.state = np.random.default_rng(7).bit_generator.state
+    yield
+    plt.close("all")
+
+
+def make(n: int = 40, p: int = 5, **options: Any) -> Explanation:
+    """Values whose players come in order of size: the first one largest."""
+    values = RNG.normal(size=(n, p)) * 2.0 ** -np.arange(p)
+    settings: dict[str, Any] = {"feature_names": [f"f{j}" for j in range(p)], "data": RNG.normal(size=(n, p))}
+    return Explanation(values, np.full(n, 3.0), **{**settings, **options})
+
+
+def labels(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def arrows(ax: Axes) -> list[tuple[float, float]]:
+    """The start and the tip of each arrow of a waterfall, from the top down."""
+    shapes = [patch for patch in ax.patches if isinstance(patch, Polygon)]
+    return [(float(shape.get_xy()[0, 0]), float(shape.get_xy()[2, 0])) for shape in shapes]
+
+
+def points(ax: Axes) -> Array:
+    return np.vstack([np.asarray(collection.get_offsets()) for collection in ax.collections])
+
+
+# --- bars -------------------------------------------------------------------------------------------------------
+
+
+def test_bars_are_as_long_as_the_mean_size() -> None:
+    explanation = make()
+    ax = explanation.plot.bar()
+    sizes = np.abs(explanation.values).mean(axis=0)
+    order = np.argsort(-sizes)
+    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    np.testing.assert_allclose([bar.get_width() for bar in bars], sizes[order])
+    assert labels(ax) == [f"f{j}" for j in order]
+    assert texts(ax) == [f"{size:.2f}" if sizes.max() >= 1 else f"{size:.3f}" for size in sizes[order]]
+
+
+def test_bars_of_one_row_have_signs_and_cells() -> None:
+    explanation = Explanation(
+        np.array([0.5, -2.0, 0.25])[np.newaxis], [1.0], feature_names=["a", "b", "c"], data=np.array([[1.5, 7, np.nan]])
+    )[0]
+    ax = explanation.plot.bar()
+    assert [bar.get_width() for bar in ax.patches if isinstance(bar, Rectangle)] == [-2, 0.5, 0.25]
+    assert labels(ax) == ["b = 7", "a = 1.5", "c = missing"]
+    assert texts(ax) == ["\N{MINUS SIGN}2.00", "+0.50", "+0.25"]
+    assert ax.patches[0].get_facecolor() != ax.patches[1].get_facecolor()
+
+
+def test_what_is_not_shown_is_in_the_last_bar() -> None:
+    explanation = make(p=30)
+    ax = explanation.plot.bar(max_display=4)
+    sizes = np.sort(np.abs(explanation.values).mean(axis=0))[::-1]
+    widths = [bar.get_width() for bar in ax.patches if isinstance(bar, Rectangle)]
+    np.testing.assert_allclose(widths, [*sizes[:3], sizes[3:].sum()])
+    assert labels(ax)[-1] == "27 others together"
+
+
+def test_as_many_players_as_lines_need_no_others() -> None:
+    assert labels(make(p=4).plot.bar(max_display=4))[-1] != "1 others together"
+    assert len(labels(make(p=4).plot.bar(max_display=4))) == 4
+
+
+# --- beeswarm ---------------------------------------------------------------------------------------------------
+
+
+def test_points_stand_at_the_values() -> None:
+    explanation = make(n=300)
+    ax = explanation.plot.beeswarm()
+    where = points(ax)
+    order = np.argsort(-np.abs(explanation.values).mean(axis=0))
+    assert labels(ax) == [f"f{j}" for j in order]
+    for line, j in enumerate(order):
+        on_line = where[np.abs(where[:, 1] - line) <= 0.5]
+        np.testing.assert_array_equal(np.sort(on_line[:, 0]), np.sort(explanation.values[:, j]))
+
+
+def test_points_are_coloured_by_the_rows_own_values() -> None:
+    data = np.linspace(-1, 1, 50)[:, np.newaxis].repeat(2, axis=1)
+    data[10, 1] = np.nan
+    explanation = Explanation(data.copy(), np.zeros(50), feature_names=["a", "b"], data=data)
+    explanation.values[10, 1] = 0.3
+    ax = explanation.plot.beeswarm()
+    shaded = [collection for collection in ax.collections if collection.get_array() is not None]
+    for collection in shaded:
+        shades, x = np.asarray(collection.get_array()), np.asarray(collection.get_offsets())[:, 0]
+        assert (np.diff(shades[np.argsort(x)]) >= 0).all()
+        assert (shades.min(), shades.max()) == (0, 1)
+    assert sorted(np.size(collection.get_offsets()) // 2 for collection in shaded) == [49, 50]
+    grey = [np.size(collection.get_offsets()) // 2 for collection in ax.collections if collection.get_array() is None]
+    assert sorted(grey) == [0, 1]
+
+
+def test_texts_and_groups_are_grey_and_others_are_summed() -> None:
+    data = np.empty((40, 4), dtype=object)
+    data[:, :3] = RNG.normal(size=(40, 3))
+    data[:, 3] = "red"
+    explanation = Explanation(
+        make(p=3).values,
+        np.zeros(40),
+        feature_names=["group", "colour", "rest"],
+        data=data,
+        data_names=["g1", "g2", "r", "c"],
+        data_players=["group", "group", "rest", "colour"],
+    )
+    ax = explanation.plot.beeswarm()
+    assert sum(collection.get_array() is not None for collection in ax.collections) == 1
+    ax = explanation.plot.beeswarm(max_display=2)
+    assert labels(ax) == ["group", "2 others together"]
+    below = points(ax)[points(ax)[:, 1] > 0.5]
+    np.testing.assert_allclose(np.sort(below[:, 0]), np.sort(explanation.values[:, 1:].sum(axis=1)))
+
+
+def test_no_two_points_of_a_line_cover_each_other() -> None:
+    x = np.concatenate([np.zeros(500), RNG.normal(size=500)])
+    offsets = spread(x, float(x.min()), float(x.max()))
+    assert np.abs(offsets).max() <= 0.45
+    assert len(np.unique(offsets[:500])) == 500, "equal values stand beside one another"
+    few = spread(np.array([0.0, 1.0, 2.0]), 0.0, 2.0)
+    np.testing.assert_array_equal(few, 0)
+
+
+# --- waterfall and contrast -------------------------------------------------------------------------------------
+
+
+def test_waterfall_leads_from_the_base_to_the_prediction() -> None:
+    explanation = make()
+    row = explanation[4]
+    ax = row.plot.waterfall(max_display=4)
+    found = arrows(ax)
+    order = np.argsort(-np.abs(row.values))
+    steps = [*row.values[order[:3]], row.values[order[3:]].sum()]
+    np.testing.assert_allclose([end - start for start, end in found], steps)
+    np.testing.assert_allclose([start for start, _ in found[:-1]], [end for _, end in found[1:]])
+    np.testing.assert_allclose(found[-1][0], 3.0)
+    np.testing.assert_allclose(found[0][1], 3.0 + row.values.sum())
+    assert labels(ax) == [*(f"f{j} = {_style.number(row.data[j])}" for j in order[:3]), "2 others together"]  # type: ignore[index]
+    ends = [text for text in texts(ax) if "value" in text or "prediction" in text]
+    assert [text.rsplit(" ", 1)[0] for text in ends] == ["base value", "prediction"]
+    assert float(ends[1].split()[-1]) == pytest.approx(3.0 + row.values.sum(), abs=0.006)
+
+
+def trained() -> tuple[TreeExplainer, Array]:
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    X = RNG.normal(size=(200, 4))
+    y = 3 * X[:, 0] * (X[:, 1] > 0) + X[:, 2]
+    model = GradientBoostingRegressor(n_estimators=30, max_depth=3, random_state=0).fit(X, y)
+    return TreeExplainer(model, X, feature_names=["a", "b", "c", "d"]), X
+
+
+def test_contrast_leads_from_one_prediction_to_the_other() -> None:
+    explainer, X = trained()
+    ax = explainer.contrast(X[0], X[1]).plot.contrast()
+    h = explainer._model.forest.margin(X[:2])[:, 0]
+    found = arrows(ax)
+    np.testing.assert_allclose((found[-1][0], found[0][1]), (h[1], h[0]))
+    assert set(labels(ax)) == {
+        f"{name}: {_style.number(X[1, j])} → {_style.number(X[0, j])}" for j, name in enumerate("abcd")
+    }
+    ends = [text for text in texts(ax) if text.startswith("h(")]
+    assert [text.split()[0] for text in ends] == ["h(z)", "h(x)"]
+
+
+def test_contrast_of_equal_cells_and_one_hot_groups() -> None:
+    explanation = Explanation(
+        np.array([[1.0, 0.0]]),
+        [0.0],
+        feature_names=["blood", "age"],
+        data=np.array([[1.0, 0.0, 0.0, 30.0]]),
+        data_names=["type A", "type B", "type 0", "age"],
+        data_players=["blood", "blood", "blood", "age"],
+        reference=np.array([0.0, 0.0, 1.0, 30.0]),
+    )[0]
+    assert labels(explanation.plot.contrast()) == ["blood: type 0 → type A", "age: 30"]
+    assert labels(explanation.plot.waterfall()) == ["blood = type A", "age = 30"]
+
+
+# --- scatter ----------------------------------------------------------------------------------------------------
+
+
+def test_scatter_stands_at_data_and_values() -> None:
+    explanation = make(n=60)
+    assert explanation.data is not None
+    ax = explanation.plot.scatter("f2", color=None)
+    np.testing.assert_array_equal(points(ax), np.stack([explanation.data[:, 2], explanation.values[:, 2]], axis=1))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("f2", "Shapley value of f2")
+
+
+def test_scatter_finds_the_strongest_interaction() -> None:
+    explainer, X = trained()
+    explanation = explainer(X)
+    pairs = explainer(X[:100], index="taylor")
+    for interactions in (None, pairs):
+        ax = explanation.plot.scatter("a", interactions=interactions)
+        assert ax.child_axes[0].get_ylabel() == "b"
+    # What is given decides, not what the values look like.
+    pairs.values = np.zeros_like(pairs.values)
+    pairs.values[:, 0, 3] = pairs.values[:, 3, 0] = 1.0
+    ax = explanation.plot.scatter("a", interactions=pairs)
+    assert ax.child_axes[0].get_ylabel() == "d"
+    shades = np.asarray(ax.collections[-1].get_array(), dtype=np.float64)
+    low, high = np.percentile(X[:, 3], [5, 95])
+    np.testing.assert_allclose(shades, np.clip((X[:, 3] - low) / (high - low), 0, 1))
+
+
+def test_scatter_of_missing_and_text_cells() -> None:
+    data = np.empty((30, 2), dtype=object)
+    data[:, 0] = np.arange(30.0)
+    data[::5, 0] = np.nan
+    data[:, 1] = np.where(np.arange(30) % 3 == 0, "red", "$blue")
+    explanation = make(n=30, p=2, data=data)
+    ax = explanation.plot.scatter("f0", color="f1")
+    where = points(ax)
+    assert (where[:, 0] < 0).sum() == 6, "missing cells stand left of all others"
+    assert "missing" in texts(ax)
+    legend = ax.get_legend()
+    assert legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == {"red", "$blue"}
+    ax.figure.canvas.draw()
+    ax = explanation.plot.scatter("f1", color=None)
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["$blue", "red"]
+    assert set(np.round(points(ax)[:, 0])) == {0, 1}
+
+
+def test_scatter_of_a_group_needs_its_column() -> None:
+    explanation = Explanation(
+        RNG.normal(size=(9, 2)),
+        np.zeros(9),
+        feature_names=["g", "c"],
+        data=RNG.normal(size=(9, 3)),
+        data_names=["a", "b", "c"],
+        data_players=["g", "g", "c"],
+    )
+    with pytest.raises(InputError, match="'g' has 2 columns, name the one to draw against: 'a', 'b'"):
+        explanation.plot.scatter("g")
+    ax = explanation.plot.scatter("b", color=None)
+    assert explanation.data is not None
+    np.testing.assert_array_equal(points(ax), np.stack([explanation.data[:, 1], explanation.values[:, 0]], axis=1))
+    with pytest.raises(InputError, match="there is no column 'nobody'; there are 'a', 'b', 'c'"):
+        explanation.plot.scatter("nobody")
+    with pytest.raises(InputError, match="interactions must be"):
+        explanation.plot.scatter("c", interactions=explanation)
+
+
+# --- heatmap ----------------------------------------------------------------------------------------------------
+
+
+def cells(ax: Axes) -> Array:
+    return np.ma.filled(np.ma.asarray(ax.images[0].get_array()), np.nan)
+
+
+def test_heatmap_has_main_effects_on_the_diagonal_and_whole_pairs_below() -> None:
+    explainer, X = trained()
+    explanation = explainer(X[:50], index="taylor")
+    ax = explanation.plot.heatmap()
+    names = labels(ax)
+    order = [explanation.feature_names.index(name) for name in names]
+    size = np.abs(explanation.values + explanation.values.transpose(0, 2, 1)).mean(axis=0)[np.ix_(order, order)]
+    size[np.diag_indices(4)] /= 2
+    shown = cells(ax)
+    np.testing.assert_allclose(shown[np.tril_indices(4)], size[np.tril_indices(4)])
+    assert np.isnan(shown[np.triu_indices(4, 1)]).all()
+    row = explanation[7].plot.heatmap()
+    prediction = explainer._model.forest.margin(X[7:8]).item()
+    assert np.nansum(cells(row)) == pytest.approx(prediction - explanation.base_values[7])
+
+
+def test_heatmap_of_many_rows_is_summed_in_parts() -> None:
+    values = RNG.normal(size=(400, 150, 150))
+    values += values.transpose(0, 2, 1)
+    ax = Explanation(values, np.zeros(400), feature_names=[str(j) for j in range(150)], index="taylor").plot.heatmap()
+    i, j = int(labels(ax)[3]), int(labels(ax)[1])
+    np.testing.assert_allclose(cells(ax)[3, 1], np.abs(2 * values[:, i, j]).mean())
+    assert "140 more players are not shown" in ax.get_xlabel()
+
+
+# --- what all plots keep to -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_several_outputs_need_a_choice(plot: str) -> None:
+    shape = (4, 3, 3, 2) if plot == "heatmap" else (4, 3, 2)
+    explanation = Explanation(
+        RNG.normal(size=shape),
+        np.zeros((4, 2)),
+        feature_names=["a", "b", "c"],
+        output_names=["no", "yes"],
+        index="taylor" if plot == "heatmap" else "shapley",
+        reference=np.zeros(3),
+    )
+    with pytest.raises(InputError, match=r'explanation\[\.\.\., "no"\]'):
+        getattr(explanation.plot, plot)()
+    chosen = explanation[..., "yes"]
+    ax = getattr((chosen[1] if plot in ("waterfall", "contrast") else chosen).plot, plot)()
+    assert set(labels(ax)) <= {"a", "b", "c"} or plot == "contrast"
+
+
+@pytest.mark.parametrize(
+    ("plot", "message"),
+    [
+        ("bar", r"use plot\.heatmap"),
+        ("waterfall", r"use plot\.heatmap"),
+        ("heatmap", r"index='taylor'"),
+    ],
+)
+def test_pairs_and_single_values_have_plots_of_their_own(plot: str, message: str) -> None:
+    explanation = make()
+    if plot != "heatmap":
+        explanation = Explanation(np.zeros((2, 3, 3)), np.zeros(2), feature_names=["a", "b", "c"], index="taylor")
+    with pytest.raises(InputError, match=message):
+        getattr(explanation.plot, plot)()
+
+
+def test_refusals_say_what_to_do() -> None:
+    with pytest.raises(InputError, match=r"explanation\[0\]\.plot\.waterfall\(\)"):
+        make().plot.waterfall()
+    with pytest.raises(InputError, match=r"use plot\.waterfall"):
+        make()[0].plot.contrast()
+    with pytest.raises(InputError, match="do not add up"):
+        make(index="banzhaf")[0].plot.waterfall()
+    with pytest.raises(InputError, match="max_display must be"):
+        make().plot.bar(max_display=0)
+    with pytest.raises(InputError, match="no rows"):
+        make()[:0].plot.beeswarm()
+
+
+def every_plot(ax: Axes | None = None) -> list[Axes]:
+    explanation = make()
+    pairs = Explanation(RNG.normal(size=(5, 3, 3)), np.zeros(5), feature_names=["a", "b", "c"], index="taylor")
+    one = make(reference=np.zeros(5))[0]
+    return [
+        explanation.plot.bar(ax=ax),
+        explanation.plot.beeswarm(ax=ax),
+        explanation.plot.scatter("f0", ax=ax),
+        explanation[0].plot.waterfall(ax=ax),
+        one.plot.contrast(ax=ax),
+        pairs.plot.heatmap(ax=ax),
+    ]
+
+
+def test_axes_are_those_given_and_nothing_else_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plt, "show", lambda *_, **__: pytest.fail("a plot was shown"))
+    before = dict(mpl.rcParams)
+    given = plt.subplots()[1]
+    figures = plt.get_fignums()
+    assert all(ax is given for ax in every_plot(given))
+    assert plt.get_fignums() == figures, "no figure is made beside the one that was given"
+    for ax in every_plot():
+        ax.figure.canvas.draw()
+    assert dict(mpl.rcParams) == before
+
+
+def test_names_are_text_and_never_too_long() -> None:
+    names = ["$price$ of {x}", "two\nlines", "x" * 80 + "one", "x" * 80 + "two", "<b>"]
+    explanation = make(feature_names=names)
+    ax = explanation.plot.bar()
+    ax.figure.canvas.draw()
+    shown = labels(ax)
+    assert {"$price$ of {x}", "two lines", "<b>"} <= set(shown)
+    assert max(map(len, shown)) <= 30
+    assert len(set(shown)) == 5, "the ends of long names, where they differ, are kept"
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-12, 1e12])
+def test_any_size_of_values_can_be_drawn(scale: float) -> None:
+    explanation = make(n=12)
+    explanation.values = explanation.values * scale
+    for ax in (explanation.plot.bar(), explanation.plot.beeswarm(), explanation[0].plot.waterfall()):
+        ax.figure.canvas.draw()
+        low, high = ax.get_xlim()
+        assert low < high
+    assert labels(explanation[:1].plot.beeswarm())
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'arborshap\[plots\]'"):
+        make().plot.bar()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (-3, "\N{MINUS SIGN}3"),
+        (123456, "123,456"),
+        (0.061696, "0.0617"),
+        (1234.5678, "1,235"),
+        (2.5e-7, "2.5e\N{MINUS SIGN}07"),
+        (float("nan"), "missing"),
+        (None, "missing"),
+        (float("inf"), "inf"),
+        ("a text that goes on and on", "a text th…n and on"),
+        (True, "True"),
+    ],
+)
+def test_cells_are_short(value: Any, text: str) -> None:
+    assert _style.short_cell(value) == text
+
+
+# --- the trace --------------------------------------------------------------------------------------------------
+
+
+def figure_4() -> Any:
+    builder = ForestBuilder(3, rule="<=", precision="float64")
+    builder.add_tree(
+        left=[1, 3, 5, -1, -1, -1, -1],
+        right=[2, 4, 6, -1, -1, -1, -1],
+        feature=[1, 2, 0, 0, 0, 0, 0],
+        threshold=[0.5, 1.33, 0.25, 0, 0, 0, 0],
+        value=[0, 0, 0, 3, 8, 100, -50],
+    )
+    return TreeExplainer(builder.build(), [[-2, -1, 2]]).trace([0, 0, 1], [-2, -1, 2])
+
+
+def test_trace_draws_edges_by_type() -> None:
+    from arborshap.trace.drawing import EDGE_COLOURS
+
+    ax = figure_4().plot()
+    ax.figure.canvas.draw()
+    drawn = [to_hex(line.get_color()) for line in ax.lines if line.get_linewidth() == 2.2]
+    black = to_hex(mpl.rcParams["text.color"])
+    # Once each: F at the root, X and Z below; the closed end of B is made of two strokes.
+    assert sorted(drawn) == sorted([EDGE_COLOURS["F"], EDGE_COLOURS["X"], EDGE_COLOURS["Z"], black, black])
+    found = texts(ax)
+    assert {"x1 ≤ 0.5", "x2 ≤ 1.33", "x 1   z 2", "X", "Z", "F"} <= set(found)
+    # Nodes behind the closed end, then the scenarios of the two splits, then the value of leaf 3.
+    assert [text for text in found if text in ("1", "2", "3")] == ["3", "1", "3", "3"]
+    assert {"+3.00", "\N{MINUS SIGN}8.00", "\N{MINUS SIGN}5.00", "phi"} <= set(found)
+
+
+def test_trace_of_more_leaves_than_are_drawn_still_adds_up() -> None:
+    explainer, X = trained()
+    trace = max((explainer.trace(x, z) for x in X[:6] for z in X[6:12]), key=lambda trace: len(trace.leaves))
+    assert len(trace.leaves) > 2
+    ax = trace.plot(max_leaves=2, max_players=1)
+    found = texts(ax)
+    assert f"{len(trace.leaves) - 2} more leaves" in found
+    largest = trace.players[int(np.abs(trace.phi).argmax())]
+    assert largest in found
+    assert sum(name in found for name in trace.players) == 1
+
+
+def test_trace_of_several_outputs_needs_a_choice() -> None:
+    from sklearn.tree import DecisionTreeRegressor
+
+    X = RNG.normal(size=(60, 3))
+    model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, np.stack([X[:, 0], X[:, 1]], axis=1))
+    explainer = TreeExplainer(model, X)
+    trace = explainer.trace(X[X[:, 0].argmin()], X[X[:, 0].argmax()])
+    with pytest.raises(InputError, match="output must be one of"):
+        trace.plot()
+    for k, output in enumerate(trace.outputs):
+        ax = trace.plot(output=output)
+        assert {_style.number(leaf.value[k]) for leaf in trace.leaves} <= set(texts(ax))
+        bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
+        phi = [float(text.replace("\N{MINUS SIGN}", "-")) for text in bold if text[0] in "+\N{MINUS SIGN}0"]
+        expected = trace.phi[np.abs(trace.phi[:, k]) > 0, k]
+        np.testing.assert_allclose(sorted(phi), sorted(expected), atol=0.006)
