@@ -7,6 +7,7 @@ mod validate;
 
 pub use arrays::ForestArrays;
 pub use flat::FlatForest;
+pub(crate) use split::ZERO;
 pub use split::{Categories, Missing, Precision, Rule, Split, Test};
 
 use std::sync::Arc;

@@ -221,6 +221,13 @@ impl<const R: usize> Visit<R> for LookUp<'_, R> {
     fn unit(&mut self, unit: usize, indices: &[u16; R]) {
         let table = &self.piece.tables[unit - self.piece.units.start];
         let numbers = &self.piece.numbers[table.start..][..table.len];
+        if R == 1 {
+            let row = numbers.chunks_exact(table.cells.len()).nth(usize::from(indices[0])).expect("an index of the unit");
+            for (&cell, number) in table.cells.iter().zip(row) {
+                self.sums[cell as usize][0] += number;
+            }
+            return;
+        }
         let width = table.cells.len() as u32;
         let mut offsets = [0_u32; R];
         let mut largest = 0;
