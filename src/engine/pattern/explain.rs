@@ -222,8 +222,7 @@ impl<const R: usize> Visit<R> for LookUp<'_, R> {
         let table = &self.piece.tables[unit - self.piece.units.start];
         let numbers = &self.piece.numbers[table.start..][..table.len];
         if R == 1 {
-            let row = numbers.chunks_exact(table.cells.len()).nth(usize::from(indices[0])).expect("an index of the unit");
-            for (&cell, number) in table.cells.iter().zip(row) {
+            for (&cell, number) in table.cells.iter().zip(&numbers[usize::from(indices[0]) * table.cells.len()..]) {
                 self.sums[cell as usize][0] += number;
             }
             return;
