@@ -62,3 +62,31 @@ pub(crate) fn add_looked_up<const R: usize>(
         *sum += unsafe { *table.get_unchecked(offset as usize + column) };
     }
 }
+
+/// How many of the cuts, which ascend, are below each of the numbers; none is below what is not a number.
+#[inline(always)]
+pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &[T; L]) -> [u32; L] {
+    let mut below = [0_u32; L];
+    let mut n = cuts.len();
+    if n == 0 {
+        return below;
+    }
+    // All numbers are searched for in step, so that every step is a few wide instructions. What is sought lies between
+    // `below` and `below + n`, and `below + n <= cuts.len()` always holds.
+    while n > 1 {
+        let half = n / 2;
+        for l in 0..L {
+            debug_assert!(below[l] as usize + n <= cuts.len());
+            // SAFETY: `below + half - 1 < below + n <= cuts.len()`.
+            let cut = unsafe { *cuts.get_unchecked(below[l] as usize + half - 1) };
+            below[l] += if cut < x[l] { half as u32 } else { 0 };
+        }
+        n -= half;
+    }
+    for l in 0..L {
+        // SAFETY: `below + 1 <= cuts.len()`.
+        let cut = unsafe { *cuts.get_unchecked(below[l] as usize) };
+        below[l] += u32::from(cut < x[l]);
+    }
+    below
+}

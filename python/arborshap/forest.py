@@ -295,11 +295,14 @@ def frozen_copy(name: str, given: ArrayLike, dtype: type[np.number[Any]], ndim: 
         raise ModelError(f"{name} must have {' or '.join(map(str, ndim))} dimension(s), but its shape is {array.shape}")
     if array.size and array.dtype.kind not in ("iub" if whole else "iubf"):
         raise ModelError(f"{name} must be an array of {'whole ' if whole else ''}numbers, not of {array.dtype}")
-    if array.size and issubclass(dtype, np.integer):
+    if array.size and issubclass(dtype, np.integer) and not np.can_cast(array.dtype, dtype):
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         if int(array.min()) < low or int(array.max()) > high:
             at = int(np.argmax((array < low) | (array > high)))
             raise ModelError(f"{name}: entry {at} is {array.flat[at]}, outside [{low}, {high}]")
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.owndata and not flags.writeable:
+        return array  # such as made here before
     copy = np.array(array, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy

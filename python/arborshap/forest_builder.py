@@ -106,16 +106,16 @@ class ForestBuilder:
         """
         # Only shapes are looked at here; numbers are checked and converted for all trees at once, in `build`.
         where = f"tree {len(self._trees)}"
-        tree = {"left": as_array(f"{where}: left", left)}
+        tree = {"left": _compact(f"{where}: left", left)}
         if tree["left"].ndim != 1:
             raise ModelError(f"{where}: left must have 1 dimension, but its shape is {tree['left'].shape}")
         n = len(tree["left"])
-        tree["right"] = as_array(f"{where}: right", right)
-        tree["feature"] = as_array(f"{where}: feature", feature)
-        tree["threshold"] = as_array(f"{where}: threshold", threshold)
-        tree["value"] = as_array(f"{where}: value", value)
+        tree["right"] = _compact(f"{where}: right", right)
+        tree["feature"] = _compact(f"{where}: feature", feature)
+        tree["threshold"] = _compact(f"{where}: threshold", threshold)
+        tree["value"] = _compact(f"{where}: value", value)
         if cover is not None:
-            tree["cover"] = as_array(f"{where}: cover", cover)
+            tree["cover"] = _compact(f"{where}: cover", cover)
         has_vectors = tree["value"].ndim == 2
         for name, array in tree.items():
             if array.shape != ((n, self.n_outputs) if has_vectors and name == "value" else (n,)):
@@ -123,7 +123,7 @@ class ForestBuilder:
                     f"{where}: {name} has shape {array.shape}, but left has {n} entries, one per node"
                     + (f", and there are {self.n_outputs} outputs" if has_vectors else "")
                 )
-        tree["default_left"] = as_array(f"{where}: default_left", default_left)
+        tree["default_left"] = _compact(f"{where}: default_left", default_left)
         tree["members_left"] = as_array(f"{where}: members_left", members_left)
         tree["negative_fraction_is_zero"] = as_array(f"{where}: negative_fraction_is_zero", negative_fraction_is_zero)
         tree["missing"] = _missing_flags(where, missing)
@@ -204,17 +204,19 @@ class ForestBuilder:
     def _joined(self, name: str, dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None = None) -> NDArray[Any]:
         """Join one array of all trees; entries that are ignored become 0."""
         parts = [tree[name] for tree in self._trees]
-        try:
-            return _converted(name, np.concatenate(parts) if parts else np.empty(0), dtype, ignored)
-        except ModelError:
-            # Tree by tree, to say which one is at fault; if none is, it was only their joining.
-            masks = [None] * len(parts) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
-            return np.concatenate(
-                [
-                    _converted(f"tree {t}: {name}", part, dtype, mask)
-                    for t, (part, mask) in enumerate(zip(parts, masks, strict=True))
-                ]
-            )
+        if all(_keeps_numbers(part, dtype) for part in parts):
+            joined = np.concatenate(parts, dtype=dtype, casting="unsafe") if parts else np.empty(0, dtype)
+            _clear(joined, ignored)
+            joined.flags.writeable = False
+            return joined
+        # Tree by tree, to say which one is at fault; if none is, what does not fit is ignored.
+        masks = [None] * len(parts) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
+        return np.concatenate(
+            [
+                _converted(f"tree {t}: {name}", part, dtype, mask)
+                for t, (part, mask) in enumerate(zip(parts, masks, strict=True))
+            ]
+        )
 
     def _joined_flags(self, leaf: NDArray[np.bool_], categorical: NDArray[np.bool_]) -> NDArray[np.uint8]:
         flags = np.full(self._n_nodes, int(self._flags), np.uint8)
@@ -246,12 +248,36 @@ class ForestBuilder:
         return joined.astype(np.bool_)
 
 
+def _compact(name: str, given: ArrayLike) -> NDArray[Any]:
+    """The array itself, or a compact copy of one that is strewn over memory.
+
+    Libraries show each array of a tree as one field of its nodes. Copied now, while the nodes are in cache, they are not
+    gone through once for every array when all trees are joined.
+    """
+    array = as_array(name, given)
+    return array if array.ndim == 0 else np.ascontiguousarray(array)
+
+
+def _keeps_numbers(array: NDArray[Any], dtype: type[np.number[Any]]) -> bool:
+    """Whether every number of the array is one of `dtype`'s, as far as can be said at a glance."""
+    if array.dtype.kind not in ("iub" if issubclass(dtype, np.integer) else "iubf"):
+        return False
+    if np.can_cast(array.dtype, dtype) or not array.size or not issubclass(dtype, np.integer):
+        return True
+    bounds = np.iinfo(dtype)
+    return bool(bounds.min <= array.min() and array.max() <= bounds.max)
+
+
+def _clear(array: NDArray[Any], ignored: NDArray[np.bool_] | None) -> None:
+    if ignored is not None:
+        np.copyto(array, 0, where=ignored if array.ndim == 1 else ignored[:, np.newaxis])
+
+
 def _converted(
     name: str, array: NDArray[Any], dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None
 ) -> NDArray[Any]:
-    if ignored is not None:
-        array = array.copy()
-        array[ignored] = 0
+    array = array.copy()
+    _clear(array, ignored)
     return frozen_copy(name, array, dtype, (1, 2) if name.endswith("value") else (1,))
 
 

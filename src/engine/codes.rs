@@ -9,9 +9,10 @@ mod parts;
 
 use std::collections::HashMap;
 
-use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
+use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree, ZERO};
 use crate::job::Workers;
 use crate::rows::{Cells, Rows};
+use crate::simd::{Kernel, count_below, widest};
 
 /// An unsigned integer wide enough for the codes of a forest.
 pub(crate) trait Code: Copy + Send + Sync + Default + 'static {
@@ -122,6 +123,8 @@ impl Columns {
                 Cut::Never | Cut::Set => thresholds[i].never.push(number),
             }
         }
+        // Neighbours in a row are neighbours in memory, and are coded one after the other.
+        thresholds.sort_by_key(|t| t.feature);
         let mut max_code = 2;
         let ranked = workers.map(thresholds.len(), |i| thresholds[i].rank());
         for (thresholds, (cuts, ranks)) in thresholds.iter().zip(ranked) {
@@ -151,12 +154,13 @@ impl Columns {
 
     /// The codes of up to `stride` rows, column after column: `out[column * stride + row]`.
     pub(crate) fn encode<C: Code>(&self, rows: &Rows<'_>, stride: usize, out: &mut [C]) {
+        if rows.len() >= LANES / 4 {
+            widest(Encode { columns: self, rows, stride, out });
+            return;
+        }
         for (column, out) in self.columns.iter().zip(out.chunks_exact_mut(stride)) {
-            let (f, d) = (column.feature, rows.width());
-            let out = &mut out[..rows.len()];
-            match rows.cells() {
-                Cells::F32(cells) => column.coding.encode(cells.iter().skip(f).step_by(d).map(|&x| f64::from(x)), out),
-                Cells::F64(cells) => column.coding.encode(cells.iter().skip(f).step_by(d).copied(), out),
+            for (r, out) in out[..rows.len()].iter_mut().enumerate() {
+                *out = column.coding.code(rows.get(r, column.feature));
             }
         }
     }
@@ -220,13 +224,23 @@ impl CodedRows {
     }
 
     /// For every test, which rows of a set pass it (and so go left).
-    pub(crate) fn passing(&self, set: usize, tests: impl Iterator<Item = CodeTest>, out: &mut Vec<u64>) {
+    #[inline(always)]
+    pub(crate) fn passing(&self, set: usize, tests: impl ExactSizeIterator<Item = CodeTest>, out: &mut Vec<u64>) {
         let size = BLOCK * self.n_columns;
         let (block, first) = (set * SET / BLOCK, set * SET % BLOCK);
-        out.clear();
+        // Plain loops: a closure would not be compiled for the wide instructions.
+        out.resize(tests.len(), 0);
         match &self.codes {
-            Codes::U16(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size], first))),
-            Codes::U32(codes) => out.extend(tests.map(|t| passing(t, &codes[block * size..][..size], first))),
+            Codes::U16(codes) => {
+                for (out, test) in out.iter_mut().zip(tests) {
+                    *out = passing(test, &codes[block * size..][..size], first);
+                }
+            }
+            Codes::U32(codes) => {
+                for (out, test) in out.iter_mut().zip(tests) {
+                    *out = passing(test, &codes[block * size..][..size], first);
+                }
+            }
         }
     }
 }
@@ -245,32 +259,136 @@ fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Vec
     codes
 }
 
+#[inline(always)]
 fn passing<C: Code>(test: CodeTest, block: &[C], first: usize) -> u64 {
     let (lo, span) = (C::from_u32(test.lo), C::from_u32(test.span));
-    let column = &block[test.column as usize * BLOCK + first..][..SET];
+    let column: &[C; SET] =
+        block[test.column as usize * BLOCK + first..][..SET].try_into().expect("a set has that many rows");
     let mut bytes = [0_u8; SET];
-    for (byte, code) in bytes.iter_mut().zip(column) {
-        *byte = u8::from(code.within(lo, span));
+    for r in 0..SET {
+        bytes[r] = u8::from(column[r].within(lo, span));
     }
-    // Eight bytes of 0 or 1 become eight bits by one multiplication.
-    bytes.chunks_exact(8).enumerate().fold(0, |mask, (i, eight)| {
-        let eight = u64::from_le_bytes(eight.try_into().expect("chunks of eight"));
-        mask | (eight.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
-    })
+    bits(&bytes)
 }
 
+/// One bit for each byte, which is 0 or 1.
+#[inline(always)]
+pub(crate) fn bits(bytes: &[u8; SET]) -> u64 {
+    // Eight bytes become eight bits by one multiplication.
+    let (eights, _) = bytes.as_chunks::<8>();
+    let mut mask = 0;
+    for (i, &eight) in eights.iter().enumerate() {
+        mask |= (u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    mask
+}
+
+/// Cells that are looked up together.
+const LANES: usize = 64;
+
+/// Codes many rows, [`LANES`] cells of a column at a time.
+struct Encode<'a, C> {
+    columns: &'a Columns,
+    rows: &'a Rows<'a>,
+    stride: usize,
+    out: &'a mut [C],
+}
+
+impl<C: Code> Kernel for Encode<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let width = self.rows.width();
+        for (column, out) in self.columns.columns.iter().zip(self.out.chunks_exact_mut(self.stride)) {
+            for (i, out) in out[..self.rows.len()].chunks_mut(LANES).enumerate() {
+                let first = i * LANES * width + column.feature;
+                match (&column.coding, self.rows.cells()) {
+                    (Coding::F32 { cuts, missing }, Cells::F32(cells)) => {
+                        let mut x = [0.0_f32; LANES];
+                        for (r, x) in x[..out.len()].iter_mut().enumerate() {
+                            *x = cells[first + r * width];
+                        }
+                        look_up(cuts, *missing, x, out);
+                    }
+                    (Coding::F32 { cuts, missing }, Cells::F64(cells)) => {
+                        let mut x = [0.0_f32; LANES];
+                        for (r, x) in x[..out.len()].iter_mut().enumerate() {
+                            *x = cells[first + r * width] as f32;
+                        }
+                        look_up(cuts, *missing, x, out);
+                    }
+                    (Coding::F64 { cuts, missing }, _) => {
+                        let mut x = [0.0_f64; LANES];
+                        for (r, x) in x[..out.len()].iter_mut().enumerate() {
+                            *x = self.rows.get(i * LANES + r, column.feature);
+                        }
+                        look_up(cuts, *missing, x, out);
+                    }
+                    (Coding::Split(_), _) => {
+                        for (r, out) in out.iter_mut().enumerate() {
+                            *out = column.coding.code(self.rows.get(i * LANES + r, column.feature));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// [`Coding::code`] of the first of these cells, as many as there is room for.
+#[inline(always)]
+fn look_up<C: Code, T: Number>(cuts: &[T], missing: Missing, mut x: [T; LANES], out: &mut [C]) {
+    let mut absent = [false; LANES];
+    for r in 0..LANES {
+        (x[r], absent[r]) = match missing {
+            Missing::Nan => (x[r], x[r].is_nan()),
+            Missing::NanIsZero => (if x[r].is_nan() { T::default() } else { x[r] }, false),
+            Missing::NanOrZero => (x[r], x[r].is_nan() || x[r].is_zero()),
+        };
+    }
+    let below = count_below(cuts, &x);
+    let mut codes = [C::MISSING; LANES];
+    for r in 0..LANES {
+        codes[r] = if absent[r] { C::MISSING } else { C::from_u32(1 + below[r]) };
+    }
+    out.copy_from_slice(&codes[..out.len()]);
+}
+
+/// A cell in the precision it is compared in.
+trait Number: Copy + Default + PartialOrd {
+    fn is_nan(self) -> bool;
+    /// Whether [`Missing::NanOrZero`] takes it for zero.
+    fn is_zero(self) -> bool;
+}
+
+macro_rules! number {
+    ($t:ty) => {
+        impl Number for $t {
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+            #[inline(always)]
+            fn is_zero(self) -> bool {
+                f64::from(self).abs() <= ZERO
+            }
+        }
+    };
+}
+number!(f32);
+number!(f64);
+
 impl Coding {
-    fn encode<C: Code>(&self, cells: impl Iterator<Item = f64>, out: &mut [C]) {
-        let pairs = out.iter_mut().zip(cells);
+    #[inline]
+    fn code<C: Code>(&self, x: f64) -> C {
         match self {
-            Self::F32 { cuts, missing } => pairs.for_each(|(out, x)| {
+            Self::F32 { cuts, missing } => {
                 // The comparison is exact: both sides are single-precision numbers.
-                *out = missing.present(f64::from(x as f32)).map_or(C::MISSING, |x| above(cuts, x as f32));
-            }),
-            Self::F64 { cuts, missing } => pairs.for_each(|(out, x)| {
-                *out = missing.present(x).map_or(C::MISSING, |x| above(cuts, x));
-            }),
-            Self::Split(split) => pairs.for_each(|(out, x)| *out = C::from_u32(2 - u32::from(split.goes_left(x)))),
+                missing.present(f64::from(x as f32)).map_or(C::MISSING, |x| above(cuts, x as f32))
+            }
+            Self::F64 { cuts, missing } => missing.present(x).map_or(C::MISSING, |x| above(cuts, x)),
+            Self::Split(split) => C::from_u32(2 - u32::from(split.goes_left(x))),
         }
     }
 }

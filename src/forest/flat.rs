@@ -93,8 +93,7 @@ impl FlatForest<'_> {
             value = rest;
             self.tree(t, of_tree)
         };
-        let trees = (0..self.tree_output.len()).map(tree).collect::<Result<_>>()?;
-        Forest::new(trees, self.n_features, self.base.to_vec())
+        Forest::from_trees((0..self.tree_output.len()).map(tree), self.n_features, self.base.to_vec())
     }
 
     /// How many numbers a leaf of a tree holds.

@@ -7,6 +7,7 @@ mod validate;
 
 pub use arrays::ForestArrays;
 pub use flat::FlatForest;
+pub(crate) use split::ZERO;
 pub use split::{Categories, Missing, Precision, Rule, Split, Test};
 
 use std::sync::Arc;
@@ -106,6 +107,11 @@ impl Forest {
     /// Refused, naming tree and node: cycles, children with two parents, nodes that no path reaches, any index out
     /// of range, NaN thresholds, leaf values that are not finite.
     pub fn new(trees: Vec<Tree>, n_features: usize, base: Vec<f64>) -> Result<Self> {
+        Self::from_trees(trees.into_iter().map(Ok), n_features, base)
+    }
+
+    /// The same of trees that are still to be made: each is checked while it is in cache.
+    fn from_trees(trees: impl Iterator<Item = Result<Tree>>, n_features: usize, base: Vec<f64>) -> Result<Self> {
         if base.is_empty() {
             return Err(Error::Forest("a forest needs at least one output (one base value each)".into()));
         }
@@ -116,14 +122,13 @@ impl Forest {
             return Err(Error::Forest(format!("{n_features} features are more than the format can number")));
         }
         let mut max_depth = 0;
-        for (t, tree) in trees.iter().enumerate() {
-            let depth = validate::tree(tree, n_features, base.len()).map_err(|(node, problem)| Error::Node {
-                tree: t,
-                node,
-                problem,
-            })?;
-            max_depth = max_depth.max(depth);
-        }
+        let checked = trees.enumerate().map(|(t, tree)| {
+            let tree = tree?;
+            let at = |(node, problem)| Error::Node { tree: t, node, problem };
+            max_depth = max_depth.max(validate::tree(&tree, n_features, base.len()).map_err(at)?);
+            Ok(tree)
+        });
+        let trees = checked.collect::<Result<Vec<Tree>>>()?;
         Ok(Self { trees: trees.into(), n_features, base, max_depth })
     }
 

@@ -45,7 +45,7 @@ pub enum Missing {
 }
 
 /// Absolute values up to this one are zero to `LightGBM` (its single-precision `1e-35`).
-const ZERO: f64 = 1e-35_f32 as f64;
+pub(crate) const ZERO: f64 = 1e-35_f32 as f64;
 
 impl Missing {
     /// The value, or `None` where it is missing.

@@ -221,6 +221,12 @@ impl<const R: usize> Visit<R> for LookUp<'_, R> {
     fn unit(&mut self, unit: usize, indices: &[u16; R]) {
         let table = &self.piece.tables[unit - self.piece.units.start];
         let numbers = &self.piece.numbers[table.start..][..table.len];
+        if R == 1 {
+            for (&cell, number) in table.cells.iter().zip(&numbers[usize::from(indices[0]) * table.cells.len()..]) {
+                self.sums[cell as usize][0] += number;
+            }
+            return;
+        }
         let width = table.cells.len() as u32;
         let mut offsets = [0_u32; R];
         let mut largest = 0;

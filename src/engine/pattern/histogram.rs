@@ -279,8 +279,9 @@ impl<T: Sum> Visit<BLOCK> for Count<'_, T> {
     fn unit(&mut self, unit: usize, indices: &[u16; BLOCK]) {
         let size = 1_usize << self.tree.units.all[unit].bits;
         let sums = &mut self.sums[self.tree.entries[unit]..][..size];
+        let mask = sums.len() - 1; // of a power of two: no index needs to be checked
         for (&index, &weight) in indices.iter().zip(self.weights) {
-            sums[usize::from(index) & (size - 1)].add(weight);
+            sums[usize::from(index) & mask].add(weight);
         }
     }
 }

@@ -6,9 +6,9 @@
 //! meet at a leaf cost more than a bit. There $p \mathbin{|} b$ is full, hence $S_X$ is the complement of $b$ and $S_Z$
 //! that of $p$: all pairs of one row share their $S_Z$.
 
-use crate::engine::codes::{CodedRows, SET};
+use crate::engine::codes::{CodedRows, SET, bits};
 use crate::engine::compiled::{Child, Compiled, CompiledTree, Place};
-use crate::engine::traversal::{Leaf, PlayerSet, leaf_rule};
+use crate::engine::traversal::{Leaf, leaf_rule};
 use crate::error::Result;
 use crate::forest::Output;
 use crate::index::{self, Index, Singles};
@@ -157,8 +157,9 @@ impl Kernel for Walk<'_> {
                     z_left.resize(self.tree.splits.len(), 0);
                 }
             }
-            for (x, met) in levels[0].met.iter_mut().enumerate() {
-                *met = if x < self.n { members } else { [0; SETS] };
+            for (met, members) in levels[0].met.iter_mut().zip(members) {
+                met.fill(0);
+                met[..self.n].fill(members);
             }
             match self.tree.root.place() {
                 Place::Leaf(_) => return,
@@ -178,10 +179,7 @@ impl Kernel for Walk<'_> {
                         let n = split as usize;
                         let player = self.tree.splits[n].player;
                         let side = |mask: u64| if left { mask } else { !mask };
-                        let mut standing = Standing { player, x: side(x_left[n]), z: [0; SETS] };
-                        for i in 0..SETS {
-                            standing.z[i] = side(z_left[i][n]);
-                        }
+                        let mut standing = Standing { player, x: side(x_left[n]), z: [side(z_left[0][n]), side(z_left[1][n])] };
                         let at = position[player as usize];
                         let before = path.get(at as usize).copied();
                         if let Some(before) = before {
@@ -229,7 +227,8 @@ fn push_children(tree: &CompiledTree, n: usize, level: u32, stack: &mut Vec<Step
 
 /// A node on the way down: which pairs still meet there, and every row's own set.
 struct Level {
-    met: [Zs; SET],
+    /// The background rows that each row still meets, set by set.
+    met: [[u64; SET]; SETS],
     /// $S_Z$ of the pairs of each row: the players it has failed; bit j is the path's j-th player.
     s_z: [u64; SET],
     /// $S_X$ of the pairs of each background row: the players that one has failed.
@@ -237,17 +236,17 @@ struct Level {
 }
 
 impl Level {
-    const TOP: Self = Self { met: [[0; SETS]; SET], s_z: [0; SET], s_x: [0; SETS * SET] };
+    const TOP: Self = Self { met: [[0; SET]; SETS], s_z: [0; SET], s_x: [0; SETS * SET] };
 
     /// One edge further down than `above`, where the path's `at`-th player stands so; whether any pair still meets.
     #[inline(always)]
     fn enter(&mut self, above: &Self, standing: &Standing, at: u32) -> bool {
         let mut any = 0;
-        for x in 0..SET {
-            let holds = (standing.x >> x & 1).wrapping_neg();
-            for i in 0..SETS {
-                self.met[x][i] = above.met[x][i] & (standing.z[i] | holds);
-                any |= self.met[x][i];
+        for i in 0..SETS {
+            for x in 0..SET {
+                let holds = (standing.x >> x & 1).wrapping_neg();
+                self.met[i][x] = above.met[i][x] & (standing.z[i] | holds);
+                any |= self.met[i][x];
             }
         }
         if any == 0 {
@@ -265,10 +264,26 @@ impl Level {
         }
         true
     }
+
+    /// The rows that still meet any background row.
+    #[inline(always)]
+    fn meeting(&self) -> u64 {
+        let mut rows = [0; SET];
+        for x in 0..SET {
+            rows[x] = u8::from(self.met[0][x] | self.met[1][x] != 0);
+        }
+        bits(&rows)
+    }
+
+    /// The background rows that row `x` still meets.
+    #[inline(always)]
+    fn met(&self, x: usize) -> u128 {
+        u128::from(self.met[0][x]) | u128::from(self.met[1][x]) << SET
+    }
 }
 
 /// Players whose gains are added up side by side.
-const LANES: usize = 16;
+const LANES: usize = 8;
 
 /// What happens at the leaves.
 ///
@@ -277,31 +292,32 @@ const LANES: usize = 16;
 struct AtLeaf<'a> {
     meeting: &'a Meeting<'a>,
     tree: &'a CompiledTree,
-    /// The gains of each row by position, `stride` to a row; for leaves of one number.
-    gains: Vec<f64>,
+    /// The gains of each row by position, `stride` times [`LANES`] to a row; for leaves of one number.
+    gains: Vec<[f64; LANES]>,
     stride: usize,
     output: usize,
 }
 
 impl<'a> AtLeaf<'a> {
     fn new(meeting: &'a Meeting<'a>, tree: &'a CompiledTree) -> Self {
-        let stride = tree.max_path.next_multiple_of(LANES);
+        let stride = if tree.max_path > 4 * LANES { MAX_PLAYERS / LANES } else { tree.max_path.div_ceil(LANES) };
         let output = match tree.output {
             Output::One(output) => output,
             Output::All => 0,
         };
-        Self { meeting, tree, gains: vec![0.0; stride * SET], stride, output }
+        Self { meeting, tree, gains: vec![[0.0; LANES]; stride * SET], stride, output }
     }
 
     /// Adds the gains at a position to its player.
     #[inline(always)]
     fn settle(&mut self, position: usize, player: u32, sums: &mut [f64]) {
         let cell = self.tree.players[player as usize] as usize * self.meeting.compiled.n_outputs + self.output;
-        let gains = self.gains[position..].iter_mut().step_by(self.stride);
+        let gains = self.gains[position / LANES..].iter_mut().step_by(self.stride);
+        let lane = position % LANES;
         if self.meeting.index.order() == 1 && self.tree.width == 1 {
             for (gain, sums) in gains.zip(sums.chunks_exact_mut(self.meeting.cells)) {
-                sums[cell] += *gain;
-                *gain = 0.0;
+                sums[cell] += gain[lane];
+                gain[lane] = 0.0;
             }
         }
     }
@@ -312,95 +328,97 @@ impl<'a> AtLeaf<'a> {
         let meeting = self.meeting;
         let (cells, n_outputs) = (meeting.cells, meeting.compiled.n_outputs);
         let player = |j: usize| self.tree.players[path[j].player as usize] as usize;
+        if meeting.index.order() == 1 {
+            return match path.len() {
+                0..=8 => self.rows::<1>(path, at, first, leaf, sums),
+                9..=16 => self.rows::<2>(path, at, first, leaf, sums),
+                17..=24 => self.rows::<3>(path, at, first, leaf, sums),
+                25..=32 => self.rows::<4>(path, at, first, leaf, sums),
+                _ => self.rows::<8>(path, at, first, leaf, sums),
+            };
+        }
+        let two = |i: usize, j: usize| player(i) * meeting.compiled.n_players + player(j);
         for (x, sums) in sums.chunks_exact_mut(cells).enumerate() {
-            let (zs, s_z) = (&at.met[x], at.s_z[x]);
-            if *zs == [0; SETS] {
-                continue;
-            }
-            if meeting.index.order() == 1 {
-                match path.len() {
-                    0..=LANES => self.row::<1>(x, path, at, first, leaf, sums),
-                    17..=32 => self.row::<2>(x, path, at, first, leaf, sums),
-                    _ => self.row::<4>(x, path, at, first, leaf, sums),
-                }
-            } else {
-                let two = |i: usize, j: usize| player(i) * meeting.compiled.n_players + player(j);
-                each(zs, |z| {
-                    let weight = meeting.weight(first * SET + z);
-                    leaf_rule(meeting.index, meeting.w, &at.s_x[z], &s_z, player, two, |cell, c| {
-                        leaf.add(weight * c, sums, cell, n_outputs);
-                    });
+            each(at.met(x), |z| {
+                let weight = meeting.weight(first * SET + z);
+                leaf_rule(meeting.index, meeting.w, &at.s_x[z], &at.s_z[x], player, two, |cell, c| {
+                    leaf.add(weight * c, sums, cell, n_outputs);
                 });
-            }
+            });
         }
     }
 
-    /// One row that meets the leaf.
+    /// The rows that meet the leaf, whose path fits in `N` times [`LANES`] players.
     #[inline(always)]
-    fn row<const N: usize>(
+    fn rows<const N: usize>(
         &mut self,
-        x: usize,
         path: &[Standing],
         at: &Level,
         first: usize,
         leaf: Leaf<'_>,
         sums: &mut [f64],
     ) {
-        let gains = self.meeting.singles::<N>(&at.met[x], at.s_z[x], at, first);
-        if let &[value] = leaf.values() {
-            let sums = self.gains[x * self.stride..][..self.stride].chunks_exact_mut(LANES);
-            for (sums, gains) in sums.zip(&gains) {
-                for j in 0..LANES {
-                    sums[j] += gains[j] * value;
+        let mut rest = at.meeting();
+        while rest != 0 {
+            let x = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if let &[value] = leaf.values() {
+                let gains = &mut self.gains[x * self.stride..][..N];
+                self.meeting.singles::<N>(x, at, first, value, gains.try_into().expect("a row has room for its path"));
+            } else {
+                let mut gains = [[0.0; LANES]; N];
+                self.meeting.singles::<N>(x, at, first, 1.0, &mut gains);
+                let sums = &mut sums[x * self.meeting.cells..][..self.meeting.cells];
+                for (standing, &gain) in path.iter().zip(gains.as_flattened()) {
+                    let player = self.tree.players[standing.player as usize] as usize;
+                    leaf.add(gain, sums, player, self.meeting.compiled.n_outputs);
                 }
-            }
-        } else {
-            for (standing, &gain) in path.iter().zip(gains.as_flattened()) {
-                let player = self.tree.players[standing.player as usize] as usize;
-                leaf.add(gain, sums, player, self.meeting.compiled.n_outputs);
             }
         }
     }
 }
 
 impl Meeting<'_> {
-    /// All pairs of one row: each background row's $S_X$ gains, and $S_Z$, the same for all, loses.
+    /// All pairs of row `x`: each background row's $S_X$ gains, and $S_Z$, the same for all, loses.
     #[inline(always)]
-    fn singles<const N: usize>(&self, zs: &Zs, s_z: u64, at: &Level, first: usize) -> [[f64; LANES]; N] {
+    fn singles<const N: usize>(&self, x: usize, at: &Level, first: usize, value: f64, sums: &mut [[f64; LANES]; N]) {
+        let s_z = at.s_z[x];
         let give = &self.give[s_z.count_ones() as usize * self.stride..][..self.stride];
         let mut gains = [[0.0; LANES]; N];
         let mut loss = 0.0;
-        // Plain loops: a closure would not be compiled for the wide instructions.
-        for i in 0..SETS {
-            let mut rest = zs[i];
-            while rest != 0 {
-                let z = i * SET + rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let s_x = at.s_x[z];
-                let give = give[s_x.count_ones() as usize];
-                let weight = self.weight(first * SET + z);
-                loss += weight * give.in_z;
-                let gain = weight * give.in_x;
-                for n in 0..N {
-                    for j in 0..LANES {
-                        gains[n][j] += if s_x >> (n * LANES + j) & 1 == 1 { gain } else { 0.0 };
-                    }
+        // A plain loop: a closure would not be compiled for the wide instructions. And one for all background rows,
+        // since most of its time goes into its end, which comes unforeseen.
+        let mut rest = at.met(x);
+        while rest != 0 {
+            let z = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let s_x = at.s_x[z];
+            let give = give[s_x.count_ones() as usize];
+            let weight = self.weight(first * SET + z);
+            loss += weight * give.in_z;
+            let gain = weight * give.in_x;
+            for n in 0..N {
+                for j in 0..LANES {
+                    gains[n][j] += if s_x >> (n * LANES + j) & 1 == 1 { gain } else { 0.0 };
                 }
             }
         }
         for n in 0..N {
+            // Worked out aside and stored whole, or it would be done number by number.
+            let mut sum = sums[n];
             for j in 0..LANES {
-                gains[n][j] = if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
+                sum[j] += value * if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
             }
+            sums[n] = sum;
         }
-        gains
     }
 }
 
 #[inline(always)]
-fn each(zs: &Zs, mut f: impl FnMut(usize)) {
-    for (i, zs) in zs.iter().enumerate() {
-        zs.for_each(|z| f(i * SET + z));
+fn each(mut zs: u128, mut f: impl FnMut(usize)) {
+    while zs != 0 {
+        f(zs.trailing_zeros() as usize);
+        zs &= zs - 1;
     }
 }
 

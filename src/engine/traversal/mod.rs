@@ -17,4 +17,3 @@ mod walk;
 
 pub(crate) use rules::leaf as leaf_rule;
 pub(crate) use schedule::{Leaf, Walk, average, pairs};
-pub(crate) use sets::PlayerSet;
