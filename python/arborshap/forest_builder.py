@@ -251,8 +251,8 @@ class ForestBuilder:
 def _compact(name: str, given: ArrayLike) -> NDArray[Any]:
     """The array itself, or a compact copy of one that is strewn over memory.
 
-    Libraries show each array of a tree as one field of its nodes. Copied now, while the nodes are in cache, they are not
-    gone through once for every array when all trees are joined.
+    Libraries show each array of a tree as one field of its nodes. Copied now, while the nodes are in cache, they need
+    not be gone through once for every array when all trees are joined.
     """
     array = as_array(name, given)
     return array if array.ndim == 0 else np.ascontiguousarray(array)

@@ -179,7 +179,8 @@ impl Kernel for Walk<'_> {
                         let n = split as usize;
                         let player = self.tree.splits[n].player;
                         let side = |mask: u64| if left { mask } else { !mask };
-                        let mut standing = Standing { player, x: side(x_left[n]), z: [side(z_left[0][n]), side(z_left[1][n])] };
+                        let mut standing =
+                            Standing { player, x: side(x_left[n]), z: [side(z_left[0][n]), side(z_left[1][n])] };
                         let at = position[player as usize];
                         let before = path.get(at as usize).copied();
                         if let Some(before) = before {
@@ -350,14 +351,7 @@ impl<'a> AtLeaf<'a> {
 
     /// The rows that meet the leaf, whose path fits in `N` times [`LANES`] players.
     #[inline(always)]
-    fn rows<const N: usize>(
-        &mut self,
-        path: &[Standing],
-        at: &Level,
-        first: usize,
-        leaf: Leaf<'_>,
-        sums: &mut [f64],
-    ) {
+    fn rows<const N: usize>(&mut self, path: &[Standing], at: &Level, first: usize, leaf: Leaf<'_>, sums: &mut [f64]) {
         let mut rest = at.meeting();
         while rest != 0 {
             let x = rest.trailing_zeros() as usize;
