@@ -122,4 +122,7 @@ class Browser:
 
     def colours_of(self, selector: str) -> str:
         """What is drawn on a canvas, as text that differs where the drawing does."""
+        # It is drawn when the browser finds it in sight, and until then as wide as canvases are by default.
+        drawn = "return document.querySelector(arguments[0]).width !== 300"
+        WebDriverWait(self.session, 5, poll_frequency=0.02).until(lambda _: self.run(drawn, selector))
         return str(self.run("return document.querySelector(arguments[0]).toDataURL()", selector))

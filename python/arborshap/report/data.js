@@ -1,6 +1,12 @@
 // The data that the page carries: packed arrays become typed ones.
 
-const ARRAYS = { uint8: Uint8Array, int16: Int16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array };
+const ARRAYS = {
+  uint8: Uint8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+};
 
 async function unpack(packed) {
   const text = atob(packed.data);
@@ -17,7 +23,9 @@ async function unpackAll(content) {
   if (content === null || typeof content !== "object") return content;
   if (typeof content.data === "string" && content.type in ARRAYS) return unpack(content);
   if (Array.isArray(content)) {
-    return content.some((part) => part !== null && typeof part === "object") ? Promise.all(content.map(unpackAll)) : content;
+    return content.some((part) => part !== null && typeof part === "object")
+      ? Promise.all(content.map(unpackAll))
+      : content;
   }
   const parts = await Promise.all(Object.values(content).map(unpackAll));
   return Object.fromEntries(Object.keys(content).map((key, i) => [key, parts[i]]));

@@ -4,21 +4,46 @@ function describe(list, facts) {
   list.replaceChildren(...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
 
+/** What the page is of, in a line. */
+function lead(report) {
+  const players = count(report.nPlayers, report.columns.length > report.nPlayers ? "player" : "feature");
+  const library = report.model?.find(([term]) => term === "Read from")?.[1];
+  const model = library ? ` of a model of ${library}` : "";
+  const output = report.outputs.length === 1 && report.outputs[0] ? `, output ${report.outputs[0]}` : "";
+  return `${count(report.n_rows, "row")} explained by ${players}${model}${output}`;
+}
+
 function summary(report) {
   const cards = [["Rows", report.n_rows.toLocaleString("en"), "explained"]];
-  cards.push([report.columns.length > report.nPlayers ? "Players" : "Features", report.nPlayers.toLocaleString("en"), report.columns.length > report.nPlayers ? `of ${report.columns.length} columns` : "each a player"]);
+  cards.push([
+    report.columns.length > report.nPlayers ? "Players" : "Features",
+    report.nPlayers.toLocaleString("en"),
+    report.columns.length > report.nPlayers ? `of ${report.columns.length} columns` : "each a player",
+  ]);
   const fact = (facts, name) => facts?.find(([term]) => term === name)?.[1];
   const trees = fact(report.model, "Trees");
   if (trees) cards.push(["Trees", trees, fact(report.model, "Read from")]);
-  if (report.additivity) cards.push(["Largest gap", report.additivity.sizes[0].toExponential(1), "of base and values to the prediction"]);
+  if (report.additivity)
+    cards.push(["Largest gap", report.additivity.sizes[0].toExponential(1), "of base and values to the prediction"]);
   const build = () => {
     const base = report.baseOf(state.row);
     const expected = [report.base_name, figure(base), "what the values start from", base];
     const predicted = report.predictions[state.output];
-    const [low, high] = predicted.reduce(([least, most], value) => [Math.min(least, value), Math.max(most, value)], [Infinity, -Infinity]);
+    const [low, high] = predicted.reduce(
+      ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
+      [Infinity, -Infinity],
+    );
     const range = ["Predictions", `${figure(low, 3)} to ${figure(high, 3)}`, "of the rows shown"];
-    byId("cards").replaceChildren(...[...cards, expected, range].map(([term, text, more, value]) =>
-      make("div", {}, make("dt", {}, term), make("dd", { "data-value": value === undefined ? null : String(value) }, text, make("small", {}, more)))));
+    byId("cards").replaceChildren(
+      ...[...cards, expected, range].map(([term, text, more, value]) =>
+        make(
+          "div",
+          {},
+          make("dt", {}, term),
+          make("dd", { "data-value": value === undefined ? null : String(value) }, text, make("small", {}, more)),
+        ),
+      ),
+    );
   };
   state.on(["output", "row"], build);
   build();
@@ -30,11 +55,20 @@ function oneRow(report) {
   const headings = report.data ? ["Value"] : [];
   const build = () => {
     const { row } = state;
-    const steps = report.players.map((name, player) => ({ name, cells: headings.map(() => report.cellsText(row, player)), value: report.valuesOf(player)[row] }));
+    const steps = report.players.map((name, player) => ({
+      name,
+      cells: headings.map(() => report.cellsText(row, player)),
+      value: report.valuesOf(player)[row],
+    }));
     const total = steps.reduce((sum, step) => sum + step.value, report.baseOf(row));
-    const end = report.index === "banzhaf" ? { name: "With the Banzhaf values, which need not reach the prediction", value: total } : { name: "Prediction of this row", value: report.additivity ? report.predictionOf(row) : total };
+    const end =
+      report.index === "banzhaf"
+        ? { name: "With the Banzhaf values, which need not reach the prediction", value: total }
+        : { name: "Prediction of this row", value: report.additivity ? report.predictionOf(row) : total };
     fall.show({ name: report.base_name, value: report.baseOf(row) }, end, steps, headings);
-    byId("row-picked").textContent = `${report.nameOf(row)}: ${report.base_name.toLowerCase()} ${figure(report.baseOf(row))}, prediction ${figure(report.predictionOf(row))}`;
+    byId("row-picked").textContent =
+      `${report.nameOf(row)}: ${report.base_name.toLowerCase()} ${figure(report.baseOf(row))}, ` +
+      `prediction ${figure(report.predictionOf(row))}`;
   };
   state.on(["row", "output"], build);
   build();
@@ -43,7 +77,10 @@ function oneRow(report) {
 function contrasts(report, trees) {
   const { contrasts: ready } = report;
   const rows = ready ? ready.rows : [...Array(report.nShown).keys()];
-  if (ready) byId("contrast-hint").append(` The trees are too many to carry, so ${rows.length} rows were compared with one another in advance.`);
+  if (ready)
+    byId("contrast-hint").append(
+      ` The trees are too many to carry, so ${rows.length} rows were compared with one another in advance.`,
+    );
   if (report.index === "banzhaf") byId("contrast-hint").append(" These are Shapley values, not Banzhaf values.");
   byId("contrast").hidden = false;
   new RowPicker(report, byId("a-picker"), "a", "A, the row to explain", rows);
@@ -63,10 +100,22 @@ function contrasts(report, trees) {
   const headings = report.data ? ["A has", "B has"] : [];
   const build = () => {
     const { a, b } = state;
+    const [ofA, ofB] = [report.predictionOf(a), report.predictionOf(b)];
     const phi = compute(a, b);
-    const steps = report.players.map((name, player) => ({ name, cells: headings.map((_, i) => report.cellsText(i ? b : a, player)), value: phi[player] }));
-    fall.show({ name: `B: ${report.nameOf(b)}`, value: report.predictionOf(b) }, { name: `A: ${report.nameOf(a)}`, value: report.predictionOf(a) }, steps, headings);
-    byId("contrast-picked").textContent = `A, ${report.nameOf(a)}, is predicted ${figure(report.predictionOf(a))}; B, ${report.nameOf(b)}, ${figure(report.predictionOf(b))}: ${signed(report.predictionOf(a) - report.predictionOf(b))}`;
+    const steps = report.players.map((name, player) => ({
+      name,
+      cells: headings.map((_, i) => report.cellsText(i ? b : a, player)),
+      value: phi[player],
+    }));
+    fall.show(
+      { name: `B: ${report.nameOf(b)}`, value: ofB },
+      { name: `A: ${report.nameOf(a)}`, value: ofA },
+      steps,
+      headings,
+    );
+    byId("contrast-picked").textContent =
+      `A, ${report.nameOf(a)}, is predicted ${figure(ofA)}; ` +
+      `B, ${report.nameOf(b)}, ${figure(ofB)}: ${signed(ofA - ofB)}`;
   };
   state.on(["a", "b", "output"], build);
   build();
@@ -79,17 +128,38 @@ function how(report) {
     byId("model-card").hidden = false;
   }
   if (report.additivity) {
-    const { sizes: [gap, largest], rows } = report.additivity;
-    byId("additivity-says").append(`Over ${count(rows, "row")}, the largest difference between a prediction and the expected value plus the row's values is `,
-      make("b", { id: "gap", "data-value": String(gap) }, gap.toExponential(1)), `; the largest prediction is ${figure(largest)} in size.`);
+    const {
+      sizes: [gap, largest],
+      rows,
+    } = report.additivity;
+    byId("additivity-says").append(
+      `Over ${count(rows, "row")}, the largest difference between a prediction and `,
+      "the expected value plus the row's values is ",
+      make("b", { id: "gap", "data-value": String(gap) }, gap.toExponential(1)),
+      `; the largest prediction is ${figure(largest)} in size.`,
+    );
     byId("additivity").hidden = false;
   }
-  const carried = [report.nShown === report.n_rows ? `All ${count(report.n_rows, "row")}.` : `${count(report.nShown, "row")}, spread evenly; ${(report.n_rows - report.nShown).toLocaleString("en")} of ${report.n_rows.toLocaleString("en")} are left out. Mean sizes${report.additivity ? " and the additivity check" : ""} are over all rows.`];
-  carried.push(report.values instanceof Float32Array ? "Values with float32 precision, about seven digits." : "Values with full precision.");
-  if (report.trees) carried.push(report.trees.complete ? "All trees: contrasts and traces are walked in this page." : `The first ${count(report.trees.numbers.length, "tree")} of ${report.trees.n_trees.toLocaleString("en")}.`);
-  else carried.push(`No trees, so no contrasts and no trace: ${report.no_walk}.`);
-  carried.push("Nothing is loaded from elsewhere, and nothing leaves this page.");
-  byId("carried").replaceChildren(...carried.map((text) => make("li", {}, text)));
+  byId("carried").replaceChildren(...whatIsCarried(report).map((text) => make("li", {}, text)));
+}
+
+function whatIsCarried(report) {
+  const told = (n) => n.toLocaleString("en");
+  const whole = report.additivity ? "Mean sizes and the additivity check" : "Mean sizes";
+  const leftOut = `${told(report.n_rows - report.nShown)} of ${told(report.n_rows)} are left out`;
+  const sentences = [
+    report.nShown === report.n_rows
+      ? `All ${count(report.n_rows, "row")}.`
+      : `${count(report.nShown, "row")}, spread evenly; ${leftOut}. ${whole} are over all rows.`,
+    report.values instanceof Float32Array
+      ? "Values with float32 precision, about seven digits."
+      : "Values with full precision.",
+  ];
+  if (!report.trees) sentences.push(`No trees, so no contrasts and no trace: ${report.no_walk}.`);
+  else if (report.nShown === 1) sentences.push("One row alone, so no contrasts and no trace.");
+  else if (report.trees.complete) sentences.push("All trees: contrasts and traces are walked in this page.");
+  else sentences.push(`The first ${count(report.trees.numbers.length, "tree")} of ${told(report.trees.n_trees)}.`);
+  return [...sentences, "Nothing is loaded from elsewhere, and nothing leaves this page."];
 }
 
 function theme(repaint) {
@@ -118,8 +188,7 @@ async function main() {
     byId("output").addEventListener("change", (event) => state.set("output", Number(event.target.value)));
     byId("output-choice").hidden = false;
   }
-  const library = report.model?.find(([term]) => term === "Read from")?.[1];
-  byId("lead").textContent = `${count(report.n_rows, "row")} explained by ${count(report.nPlayers, report.columns.length > report.nPlayers ? "player" : "feature")}${library ? ` of a model of ${library}` : ""}${report.outputs.length === 1 && report.outputs[0] ? `, output ${report.outputs[0]}` : ""}`;
+  byId("lead").textContent = lead(report);
   let overview = null;
   theme(() => overview?.repaint());
   summary(report);
@@ -132,7 +201,15 @@ async function main() {
     new TraceViewer(report, trees);
   }
   how(report);
-  const links = { summary: "Glance", importance: "Features", interactions: "Interactions", row: "One row", contrast: "A and B", trace: "Trace", how: "How" };
+  const links = {
+    summary: "Glance",
+    importance: "Features",
+    interactions: "Interactions",
+    row: "One row",
+    contrast: "A and B",
+    trace: "Trace",
+    how: "How",
+  };
   for (const [id, text] of Object.entries(links)) {
     if (!byId(id).hidden) byId("sections").append(make("li", {}, make("a", { href: `#${id}` }, text)));
   }

@@ -11,18 +11,25 @@ class Overview {
     this.more = byId("swarm-more");
     this.all = false;
     this.strips = new Map();
-    this.watch = new IntersectionObserver((entries) => {
-      for (const entry of entries) {
-        const strip = this.strips.get(entry.target);
-        if (!strip) continue;
-        strip.visible = entry.isIntersecting;
-        if (strip.visible && strip.stale) this.paint(strip);
-      }
-    }, { rootMargin: "150px" });
-    this.more.addEventListener("click", () => { this.all = !this.all; this.build(); });
+    this.watch = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) {
+          const strip = this.strips.get(entry.target);
+          if (!strip) continue;
+          strip.visible = entry.isIntersecting;
+          if (strip.visible && strip.stale) this.paint(strip);
+        }
+      },
+      { rootMargin: "150px" },
+    );
+    this.more.addEventListener("click", () => {
+      this.all = !this.all;
+      this.build();
+    });
     byId("dot-legend").append(
       make("span", {}, "low", make("span", { class: "ramp" }), "high value of the feature"),
-      make("span", {}, make("span", { class: "grey" }), "missing, text or several columns"));
+      make("span", {}, make("span", { class: "grey" }), "missing, text or several columns"),
+    );
     new ResizeObserver(() => this.repaint()).observe(byId("swarm"));
     state.on(["output"], () => this.build());
     state.on(["row"], () => this.repaint(false));
@@ -38,20 +45,41 @@ class Overview {
     this.scale = this.range(order);
     this.watch.disconnect();
     this.strips.clear();
-    this.body.replaceChildren(...shown.map((player) => {
-      const canvas = make("canvas", { role: "img", "aria-label": this.inWords(player) });
-      const strip = { player, canvas, dots: null, stale: true, visible: false };
-      canvas.addEventListener("pointermove", (event) => this.point(strip, event));
-      canvas.addEventListener("pointerleave", () => { this.tip.hidden = true; });
-      canvas.addEventListener("click", (event) => { const hit = this.nearest(strip, event); if (hit >= 0) state.set("row", hit); });
-      this.strips.set(canvas, strip);
-      this.watch.observe(canvas);
-      return make("tr", { "data-player": player },
-        make("th", { scope: "row" }, report.players[player]),
-        make("td", { "data-value": String(sizes[player]) }, make("div", { class: "size" }, make("b", { style: { width: `${(100 * sizes[player]) / largest}%` } }), make("span", {}, figure(sizes[player])))),
-        make("td", {}, canvas));
-    }));
-    byId("swarm-axis").replaceChildren(...ticks(this.scale).map((at) => make("span", { style: { left: `${100 * this.scale.at(at)}%` } }, short(at))));
+    this.body.replaceChildren(
+      ...shown.map((player) => {
+        const canvas = make("canvas", { role: "img", "aria-label": this.inWords(player) });
+        const strip = { player, canvas, dots: null, stale: true, visible: false };
+        canvas.addEventListener("pointermove", (event) => this.point(strip, event));
+        canvas.addEventListener("pointerleave", () => {
+          this.tip.hidden = true;
+        });
+        canvas.addEventListener("click", (event) => {
+          const hit = this.nearest(strip, event);
+          if (hit >= 0) state.set("row", hit);
+        });
+        this.strips.set(canvas, strip);
+        this.watch.observe(canvas);
+        return make(
+          "tr",
+          { "data-player": player },
+          make("th", { scope: "row" }, report.players[player]),
+          make(
+            "td",
+            { "data-value": String(sizes[player]) },
+            make(
+              "div",
+              { class: "size" },
+              make("b", { style: { width: `${(100 * sizes[player]) / largest}%` } }),
+              make("span", {}, figure(sizes[player])),
+            ),
+          ),
+          make("td", {}, canvas),
+        );
+      }),
+    );
+    byId("swarm-axis").replaceChildren(
+      ...ticks(this.scale).map((at) => make("span", { style: { left: `${100 * this.scale.at(at)}%` } }, short(at))),
+    );
     this.more.hidden = order.length <= FIRST_FEATURES;
     this.more.textContent = this.all ? `Show the first ${FIRST_FEATURES} only` : `Show all ${order.length}`;
     this.more.setAttribute("aria-expanded", String(this.all));
@@ -78,7 +106,8 @@ class Overview {
       high = Math.max(high, values[row]);
       if (values[row] > 0) raised += 1;
     }
-    return `Values of ${this.report.players[player]} from ${figure(low)} to ${figure(high)}; above zero in ${raised} of ${values.length} rows`;
+    const range = `Values of ${this.report.players[player]} from ${figure(low)} to ${figure(high)}`;
+    return `${range}; above zero in ${raised} of ${values.length} rows`;
   }
 
   /** Draw everything in sight anew, or with other dots unchanged only the ring around the picked row. */
@@ -178,8 +207,10 @@ class Overview {
     if (row < 0) return;
     const { report } = this;
     const cells = report.cellsText(row, strip.player);
-    this.tip.textContent = `${report.nameOf(row)}\n${report.players[strip.player]}${cells ? ` = ${cells}` : ""}: ${signed(report.valuesOf(strip.player)[row])}`;
-    this.tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, window.innerWidth - this.tip.offsetWidth - 8))}px`;
+    const what = report.players[strip.player] + (cells ? ` = ${cells}` : "");
+    this.tip.textContent = `${report.nameOf(row)}\n${what}: ${signed(report.valuesOf(strip.player)[row])}`;
+    const furthest = window.innerWidth - this.tip.offsetWidth - 8;
+    this.tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, furthest))}px`;
     this.tip.style.top = `${event.clientY + 18}px`;
   }
 }

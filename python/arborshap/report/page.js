@@ -25,7 +25,11 @@ function fill(element, attributes, children) {
 /** A number of the data, as short as four significant digits make it. */
 function short(value) {
   if (!Number.isFinite(value)) return figure(value);
-  return Number.isInteger(value) && Math.abs(value) < 1e7 ? figure(value, 8) : figure(value).replace(/(\.\d*?)0+($|e)/, "$1$2").replace(/\.($|e)/, "$1");
+  return Number.isInteger(value) && Math.abs(value) < 1e7
+    ? figure(value, 8)
+    : figure(value)
+        .replace(/(\.\d*?)0+($|e)/, "$1$2")
+        .replace(/\.($|e)/, "$1");
 }
 
 /** A computed number with that many significant digits; `data-value` carries the whole of it where it matters. */
@@ -34,8 +38,16 @@ function figure(value, digits = 4) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 1e7 || size < 1e-4) return value.toExponential(digits - 2).replace("-", "−").replace("e-", "e−").replace("e+", "e");
-  const text = Number.isInteger(value) || size >= 10 ** (digits - 1) ? Math.round(value).toLocaleString("en") : value.toPrecision(digits);
+  if (size >= 1e7 || size < 1e-4)
+    return value
+      .toExponential(digits - 2)
+      .replace("-", "−")
+      .replace("e-", "e−")
+      .replace("e+", "e");
+  const text =
+    Number.isInteger(value) || size >= 10 ** (digits - 1)
+      ? Math.round(value).toLocaleString("en")
+      : value.toPrecision(digits);
   return text.replace("-", "−");
 }
 

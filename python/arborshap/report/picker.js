@@ -6,22 +6,58 @@ class RowPicker {
   /** `key` is what it sets in the state; `rows` are the rows there are to pick. */
   constructor(report, container, key, label, rows) {
     Object.assign(this, { report, key, rows, found: rows });
-    this.search = make("input", { type: "search", id: `${key}-search`, autocomplete: "off", placeholder: "Find by name or number", oninput: () => this.filter() });
-    this.sort = make("select", { id: `${key}-sort`, onchange: () => this.filter() },
-      [["given", "as given"], ["high", "highest prediction first"], ["low", "lowest prediction first"]].map(([value, text]) => make("option", { value }, text)));
+    this.search = make("input", {
+      type: "search",
+      id: `${key}-search`,
+      autocomplete: "off",
+      placeholder: "Find by name or number",
+      oninput: () => this.filter(),
+    });
+    this.sort = make(
+      "select",
+      { id: `${key}-sort`, onchange: () => this.filter() },
+      [
+        ["given", "as given"],
+        ["high", "highest prediction first"],
+        ["low", "lowest prediction first"],
+      ].map(([value, text]) => make("option", { value }, text)),
+    );
     this.sheet = make("div", { role: "presentation" });
-    this.list = make("div", { class: "list", role: "listbox", tabindex: 0, id: `${key}-list`, "aria-label": label, onscroll: () => this.render(), onclick: (event) => this.clicked(event) }, this.sheet);
+    this.list = make(
+      "div",
+      {
+        class: "list",
+        role: "listbox",
+        tabindex: 0,
+        id: `${key}-list`,
+        "aria-label": label,
+        onscroll: () => this.render(),
+        onclick: (event) => this.clicked(event),
+      },
+      this.sheet,
+    );
     this.count = make("p", { class: "found", role: "status" });
     container.classList.add("picker");
     container.append(
-      make("div", { class: "narrow-down" },
+      make(
+        "div",
+        { class: "narrow-down" },
         make("div", {}, make("label", { for: this.search.id }, label), this.search),
-        make("div", {}, make("label", { for: this.sort.id }, "Order"), this.sort)),
+        make("div", {}, make("label", { for: this.sort.id }, "Order"), this.sort),
+      ),
       this.list,
-      make("div", { class: "ends" },
-        make("button", { type: "button", onclick: () => this.move(-1), "aria-label": `${label}: previous` }, "Previous"),
-        make("button", { type: "button", onclick: () => this.move(1), "aria-label": `${label}: next` }, "Next")),
-      this.count);
+      make(
+        "div",
+        { class: "ends" },
+        make(
+          "button",
+          { type: "button", onclick: () => this.move(-1), "aria-label": `${label}: previous` },
+          "Previous",
+        ),
+        make("button", { type: "button", onclick: () => this.move(1), "aria-label": `${label}: next` }, "Next"),
+      ),
+      this.count,
+    );
     for (const element of [this.list, this.search]) element.addEventListener("keydown", (event) => this.pressed(event));
     state.on([key], () => this.show());
     state.on(["output"], () => this.filter());
@@ -31,7 +67,9 @@ class RowPicker {
   filter() {
     const wanted = this.search.value.trim().toLowerCase();
     const { report } = this;
-    this.found = this.rows.filter((row) => report.nameOf(row).toLowerCase().includes(wanted) || String(report.row_numbers[row]) === wanted);
+    this.found = this.rows.filter(
+      (row) => report.nameOf(row).toLowerCase().includes(wanted) || String(report.row_numbers[row]) === wanted,
+    );
     // Who types a number wants that row first, and not the first one with the number in its name.
     this.found.sort((p, q) => (String(report.row_numbers[q]) === wanted) - (String(report.row_numbers[p]) === wanted));
     if (this.sort.value !== "given") {
@@ -68,8 +106,23 @@ class RowPicker {
       const selected = row === state[this.key];
       const id = `${this.key}-option-${row}`;
       if (selected) active = id;
-      options.push(make("div", { class: "option", role: "option", id, "data-row": row, "aria-selected": String(selected), "aria-setsize": this.found.length, "aria-posinset": at + 1, style: { top: `${at * OPTION_HEIGHT}px` } },
-        make("span", {}, this.report.nameOf(row)), make("span", {}, figure(this.report.predictionOf(row)))));
+      options.push(
+        make(
+          "div",
+          {
+            class: "option",
+            role: "option",
+            id,
+            "data-row": row,
+            "aria-selected": String(selected),
+            "aria-setsize": this.found.length,
+            "aria-posinset": at + 1,
+            style: { top: `${at * OPTION_HEIGHT}px` },
+          },
+          make("span", {}, this.report.nameOf(row)),
+          make("span", {}, figure(this.report.predictionOf(row))),
+        ),
+      );
     }
     this.sheet.replaceChildren(...options);
     if (active) this.list.setAttribute("aria-activedescendant", active);

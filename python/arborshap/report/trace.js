@@ -9,13 +9,20 @@ class TraceViewer {
     this.slider = byId("trace-step");
     this.view = byId("trace-view");
     this.choice.addEventListener("change", () => this.build());
-    byId("trace-telling").addEventListener("click", () => { this.choice.value = String(this.mostTelling()); this.build(); });
+    byId("trace-telling").addEventListener("click", () => {
+      this.choice.value = String(this.mostTelling());
+      this.build();
+    });
     this.slider.addEventListener("input", () => this.show(Number(this.slider.value) - 1));
     const moves = { first: () => 0, back: () => this.current - 1, next: () => this.current + 1, last: () => Infinity };
-    for (const [name, to] of Object.entries(moves)) byId(`trace-${name}`).addEventListener("click", () => this.show(to()));
+    for (const [name, to] of Object.entries(moves))
+      byId(`trace-${name}`).addEventListener("click", () => this.show(to()));
     byId("trace-fit").addEventListener("change", (event) => this.view.classList.toggle("fit", event.target.checked));
     this.view.addEventListener("keydown", (event) => this.pressed(event, moves));
-    if (!trees.complete) byId("trace-hint").append(` The model has ${count(trees.n_trees, "tree")}; this page carries the first ${trees.numbers.length}.`);
+    if (!trees.complete)
+      byId("trace-hint").append(
+        ` The model has ${count(trees.n_trees, "tree")}; this page carries the first ${trees.numbers.length}.`,
+      );
     byId("trace").hidden = false;
     state.on(["a", "b"], () => this.build());
     state.on(["output"], () => this.fillChoice());
@@ -23,7 +30,9 @@ class TraceViewer {
   }
 
   fillChoice() {
-    this.choice.replaceChildren(...this.trees.ofOutput().map((tree) => make("option", { value: tree }, String(this.trees.numbers[tree]))));
+    this.choice.replaceChildren(
+      ...this.trees.ofOutput().map((tree) => make("option", { value: tree }, String(this.trees.numbers[tree]))),
+    );
     this.build();
   }
 
@@ -44,18 +53,36 @@ class TraceViewer {
     const tree = Number(this.choice.value);
     const first = trees.offsets[tree];
     const steps = [];
-    trees.walk(tree, state.a, state.b,
+    trees.walk(
+      tree,
+      state.a,
+      state.b,
       (leaf) => {
         const weight = trees.weights(leaf);
         const value = trees.leafValue(leaf.node);
-        const gains = [...leaf.sX.map((player) => [player, weight.x * value]), ...leaf.sZ.map((player) => [player, -weight.z * value])];
+        const gains = [
+          ...leaf.sX.map((player) => [player, weight.x * value]),
+          ...leaf.sZ.map((player) => [player, -weight.z * value]),
+        ];
         steps.push({ ...leaf, kind: "leaf", value, weight, gains });
       },
       (split) => {
-        const edges = [split.left, split.right].map((child) => ({ child, type: edgeType(child, split), followed: split.followed.includes(child), below: this.nodesBelow(child, first) }));
+        const edges = [split.left, split.right].map((child) => ({
+          child,
+          type: edgeType(child, split),
+          followed: split.followed.includes(child),
+          below: this.nodesBelow(child, first),
+        }));
         const column = trees.feature[split.node];
-        steps.push({ ...split, kind: "split", edges, xText: trees.cellText(state.a, column), zText: trees.cellText(state.b, column) });
-      });
+        steps.push({
+          ...split,
+          kind: "split",
+          edges,
+          xText: trees.cellText(state.a, column),
+          zText: trees.cellText(state.b, column),
+        });
+      },
+    );
     return { number: trees.numbers[tree], steps, local: (node) => node - first };
   }
 
@@ -91,10 +118,15 @@ class TraceViewer {
     this.slider.value = String(this.current + 1);
     this.slider.setAttribute("aria-valuetext", `Step ${this.current + 1} of ${steps.length}`);
     const place = this.showTo(this.current);
-    if (follow) this.view.scrollTo({ left: place.x - this.view.clientWidth / 2, top: place.y - this.view.clientHeight / 2 });
+    if (follow)
+      this.view.scrollTo({ left: place.x - this.view.clientWidth / 2, top: place.y - this.view.clientHeight / 2 });
     for (const name of ["first", "back"]) byId(`trace-${name}`).disabled = this.current === 0;
     for (const name of ["next", "last"]) byId(`trace-${name}`).disabled = this.current === steps.length - 1;
-    byId("trace-says").replaceChildren(...this.inWords(steps[this.current]).map((line, i) => make("p", {}, i ? null : make("b", {}, `Step ${this.current + 1} of ${steps.length}. `), line)));
+    byId("trace-says").replaceChildren(
+      ...this.inWords(steps[this.current]).map((line, i) =>
+        make("p", {}, i ? null : make("b", {}, `Step ${this.current + 1} of ${steps.length}. `), line),
+      ),
+    );
     this.fillPhi();
   }
 
@@ -108,7 +140,11 @@ class TraceViewer {
     const local = this.steps.local(step.node);
     if (step.kind === "leaf") {
       const gains = step.gains.map(([player, gain]) => `${this.report.players[player]} ${signed(gain)}`).join(", ");
-      return [[`Leaf ${local} has the value ${figure(step.value)}.`], sets, [gains ? `It gives ${gains}.` : "Nobody brought the walk here: it gives nothing."]];
+      return [
+        [`Leaf ${local} has the value ${figure(step.value)}.`],
+        sets,
+        [gains ? `It gives ${gains}.` : "Nobody brought the walk here: it gives nothing."],
+      ];
     }
     const { name, test } = this.trees.question(step.node);
     const player = this.report.players[step.player];
@@ -116,8 +152,15 @@ class TraceViewer {
     const inX = step.sX.includes(step.player);
     const scenario = {
       1: [`Scenario 1: both go ${way(step.xChild)}.`],
-      2: [`Scenario 2: they part, but ${player} is in `, setName(inX ? "X" : "Z"), ` already: only ${inX ? "x" : "z"}'s way, ${way(step.followed[0])}.`],
-      3: [`Scenario 3: they part at ${player}, which is new: first x's way, ${way(step.xChild)}, then z's, ${way(step.zChild)}.`],
+      2: [
+        `Scenario 2: they part, but ${player} is in `,
+        setName(inX ? "X" : "Z"),
+        ` already: only ${inX ? "x" : "z"}'s way, ${way(step.followed[0])}.`,
+      ],
+      3: [
+        `Scenario 3: they part at ${player}, which is new: first x's way, ${way(step.xChild)}, `,
+        `then z's, ${way(step.zChild)}.`,
+      ],
     }[step.scenario];
     return [[`Node ${local} asks: ${name} ${test}? x has ${step.xText}, z has ${step.zText}.`], sets, scenario];
   }
@@ -131,10 +174,29 @@ class TraceViewer {
     const whole = this.current === this.steps.steps.length - 1;
     const total = [...sums.values()].reduce((sum, value) => sum + value, 0);
     byId("trace-phi").replaceChildren(
-      make("caption", {}, whole ? `This tree's Shapley values of the pair; they sum to its h(x) − h(z)` : "What the leaves so far add up to"),
-      make("tbody", {},
-        [...sums].sort(([, p], [, q]) => Math.abs(q) - Math.abs(p)).map(([player, value]) => make("tr", { "data-player": player }, make("th", { scope: "row" }, this.report.players[player]), numberCell(value, signed(value), gainOrLoss(value)))),
-        make("tr", {}, make("th", { scope: "row" }, "Sum"), numberCell(total, signed(total)))));
+      make(
+        "caption",
+        {},
+        whole
+          ? `This tree's Shapley values of the pair; they sum to its h(x) − h(z)`
+          : "What the leaves so far add up to",
+      ),
+      make(
+        "tbody",
+        {},
+        [...sums]
+          .sort(([, p], [, q]) => Math.abs(q) - Math.abs(p))
+          .map(([player, value]) =>
+            make(
+              "tr",
+              { "data-player": player },
+              make("th", { scope: "row" }, this.report.players[player]),
+              numberCell(value, signed(value), gainOrLoss(value)),
+            ),
+          ),
+        make("tr", {}, make("th", { scope: "row" }, "Sum"), numberCell(total, signed(total))),
+      ),
+    );
   }
 
   fillTable() {
@@ -143,15 +205,47 @@ class TraceViewer {
     const row = (step, number) => {
       const { name, test } = step.kind === "split" ? this.trees.question(step.node) : {};
       const what = step.kind === "leaf" ? `leaf, value ${figure(step.value)}` : `${name} ${test}?`;
-      const gains = (step.gains ?? []).map(([player, gain], i) => [i ? ", " : "", make("span", { "data-player": player, "data-value": String(gain) }, `${this.report.players[player]} ${signed(gain)}`)]);
-      return make("tr", { "data-node": local(step.node), "data-kind": step.kind, "data-scenario": step.scenario ?? null, "data-value": step.value ?? null },
-        make("td", {}, String(number + 1)), make("td", {}, String(local(step.node))), make("th", { scope: "row" }, what),
-        make("td", {}, step.scenario ? String(step.scenario) : ""), make("td", {}, step.edges ? edge(step.edges[0]) : ""), make("td", {}, step.edges ? edge(step.edges[1]) : ""),
-        make("td", {}, this.names(step.sX)), make("td", {}, this.names(step.sZ)), make("td", {}, gains.flat()));
+      const gains = (step.gains ?? []).map(([player, gain], i) => [
+        i ? ", " : "",
+        make(
+          "span",
+          { "data-player": player, "data-value": String(gain) },
+          `${this.report.players[player]} ${signed(gain)}`,
+        ),
+      ]);
+      return make(
+        "tr",
+        {
+          "data-node": local(step.node),
+          "data-kind": step.kind,
+          "data-scenario": step.scenario ?? null,
+          "data-value": step.value ?? null,
+        },
+        make("td", {}, String(number + 1)),
+        make("td", {}, String(local(step.node))),
+        make("th", { scope: "row" }, what),
+        make("td", {}, step.scenario ? String(step.scenario) : ""),
+        make("td", {}, step.edges ? edge(step.edges[0]) : ""),
+        make("td", {}, step.edges ? edge(step.edges[1]) : ""),
+        make("td", {}, this.names(step.sX)),
+        make("td", {}, this.names(step.sZ)),
+        make("td", {}, gains.flat()),
+      );
     };
     byId("trace-table").replaceChildren(
-      make("thead", {}, make("tr", {}, ["Step", "Node", "What", "Scenario", "Left edge", "Right edge", setName("X"), setName("Z"), "Gives"].map((text) => make("th", { scope: "col" }, text)))),
-      make("tbody", {}, steps.map(row)));
+      make(
+        "thead",
+        {},
+        make(
+          "tr",
+          {},
+          ["Step", "Node", "What", "Scenario", "Left edge", "Right edge", setName("X"), setName("Z"), "Gives"].map(
+            (text) => make("th", { scope: "col" }, text),
+          ),
+        ),
+      ),
+      make("tbody", {}, steps.map(row)),
+    );
   }
 
   pressed(event, moves) {
@@ -164,7 +258,7 @@ class TraceViewer {
 
 /** What stands in for the picture of a walk that nobody could read. */
 function noPicture(n) {
-  const text = `This walk comes to ${n.toLocaleString("en")} nodes, too many to draw. The steps, and the table below, have them all.`;
+  const text = `This walk comes to ${n.toLocaleString("en")} nodes, too many to draw. The table below has them all.`;
   return { picture: make("p", { class: "note" }, text), showTo: () => ({ x: 0, y: 0 }) };
 }
 

@@ -10,7 +10,10 @@ function treePicture(trees, walk) {
   const places = layOut(walk);
   const width = Math.max(320, places.slots * SLOT + 80);
   const height = Math.max(...places.depth.values()) * LEVEL + 80;
-  const where = (node) => ({ x: (width - places.slots * SLOT) / 2 + (places.slot.get(node) + 0.5) * SLOT, y: 34 + places.depth.get(node) * LEVEL });
+  const where = (node) => ({
+    x: (width - places.slots * SLOT) / 2 + (places.slot.get(node) + 0.5) * SLOT,
+    y: 34 + places.depth.get(node) * LEVEL,
+  });
   const edges = draw("g");
   const nodes = draw("g");
   const parts = []; // { element, step }: what a step adds to the picture
@@ -21,7 +24,11 @@ function treePicture(trees, walk) {
     } else {
       for (const edge of step.edges) {
         const to = where(edge.child);
-        const group = draw("g", { "data-edge": `${walk.local(step.node)}-${walk.local(edge.child)}`, "data-type": edge.type }, edgeShapes(edge, at, to));
+        const group = draw(
+          "g",
+          { "data-edge": `${walk.local(step.node)}-${walk.local(edge.child)}`, "data-type": edge.type },
+          edgeShapes(edge, at, to),
+        );
         edges.append(group);
         parts.push({ element: group, step: number });
       }
@@ -29,7 +36,18 @@ function treePicture(trees, walk) {
     }
     nodes.append(parts[parts.length - 1].element);
   });
-  const picture = draw("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Tree ${walk.number}: ${count(walk.steps.length, "node")} walked` }, edges, nodes);
+  const picture = draw(
+    "svg",
+    {
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `Tree ${walk.number}: ${count(walk.steps.length, "node")} walked`,
+    },
+    edges,
+    nodes,
+  );
   const showTo = (current) => {
     for (const { element, step, node } of parts) {
       element.classList.toggle("later", step > current);
@@ -40,7 +58,7 @@ function treePicture(trees, walk) {
   return { picture, showTo };
 }
 
-/** Give each leaf and each folded subtree a place of its own from left to right, and each split the middle of its children. */
+/** Give each leaf and folded subtree a place from left to right, and each split the middle of its children. */
 function layOut(walk) {
   const [slot, depth] = [new Map(), new Map()];
   const steps = new Map(walk.steps.map((step) => [step.node, step]));
@@ -54,7 +72,8 @@ function layOut(walk) {
     else if (done) slot.set(node, (slot.get(step.edges[0].child) + slot.get(step.edges[1].child)) / 2);
     else {
       pending.push({ node, level, done: true });
-      for (const edge of [step.edges[1], step.edges[0]]) pending.push({ node: edge.child, level: level + 1, done: false });
+      for (const edge of [step.edges[1], step.edges[0]])
+        pending.push({ node: edge.child, level: level + 1, done: false });
     }
   }
   return { slot, depth, slots };
@@ -65,12 +84,26 @@ function edgeShapes(edge, from, to) {
   const middle = (top + bottom) / 2;
   const letter = onCurve(0.7, from.x, to.x, top, bottom); // near the child: where trees are wide, edges are long
   const shapes = [
-    draw("path", { class: `edge ${edge.type}${edge.followed ? "" : " skipped"}`, d: `M${from.x},${top} C${from.x},${middle} ${to.x},${middle} ${to.x},${bottom}` }),
-    draw("g", { class: "letter" }, draw("circle", { class: edge.type, cx: letter.x, cy: letter.y, r: 9 }), draw("text", { x: letter.x, y: letter.y + 4 }, edge.type)),
+    draw("path", {
+      class: `edge ${edge.type}${edge.followed ? "" : " skipped"}`,
+      d: `M${from.x},${top} C${from.x},${middle} ${to.x},${middle} ${to.x},${bottom}`,
+    }),
+    draw(
+      "g",
+      { class: "letter" },
+      draw("circle", { class: edge.type, cx: letter.x, cy: letter.y, r: 9 }),
+      draw("text", { x: letter.x, y: letter.y + 4 }, edge.type),
+    ),
   ];
   if (!edge.followed) {
-    shapes.push(draw("path", { class: "folded", d: `M${to.x},${bottom} l14,22 h-28 z` }, draw("title", {}, `not entered: ${count(edge.below, "node")}`)),
-      draw("text", { class: "small", x: to.x, y: bottom + 35 }, count(edge.below, "node")));
+    shapes.push(
+      draw(
+        "path",
+        { class: "folded", d: `M${to.x},${bottom} l14,22 h-28 z` },
+        draw("title", {}, `not entered: ${count(edge.below, "node")}`),
+      ),
+      draw("text", { class: "small", x: to.x, y: bottom + 35 }, count(edge.below, "node")),
+    );
   }
   return shapes;
 }
@@ -83,15 +116,30 @@ function onCurve(t, fromX, toX, top, bottom) {
 }
 
 function box(kind, size, at, title, lines) {
-  return draw("g", { class: kind }, draw("title", {}, title),
-    draw("rect", { x: at.x - size.width / 2, y: at.y - size.height / 2, width: size.width, height: size.height, rx: 8 }),
-    lines.map((line, i) => draw("text", { class: i ? "small" : "", x: at.x, y: at.y + (i ? 14 : lines.length > 1 ? -2 : 4) }, line)));
+  return draw(
+    "g",
+    { class: kind },
+    draw("title", {}, title),
+    draw("rect", {
+      x: at.x - size.width / 2,
+      y: at.y - size.height / 2,
+      width: size.width,
+      height: size.height,
+      rx: 8,
+    }),
+    lines.map((line, i) =>
+      draw("text", { class: i ? "small" : "", x: at.x, y: at.y + (i ? 14 : lines.length > 1 ? -2 : 4) }, line),
+    ),
+  );
 }
 
 function splitBox(trees, step, at) {
   const { name, test } = trees.question(step.node);
   const room = Math.max(6, 18 - test.length);
-  return box("node", SPLIT_BOX, at, `${name} ${test}?`, [`${clipped(name, room)} ${clipped(test, 14)}`, `x ${clipped(step.xText, 8)} · z ${clipped(step.zText, 8)}`]);
+  return box("node", SPLIT_BOX, at, `${name} ${test}?`, [
+    `${clipped(name, room)} ${clipped(test, 14)}`,
+    `x ${clipped(step.xText, 8)} · z ${clipped(step.zText, 8)}`,
+  ]);
 }
 
 function leafBox(step, at) {

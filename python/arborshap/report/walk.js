@@ -1,6 +1,15 @@
 // The paper's walk of one tree for a pair of rows (x, z), as src/engine/traversal/walk.rs has it.
 
-const FLAG = { lessEqual: 1, float32: 2, defaultLeft: 4, nanIsZero: 8, zeroIsMissing: 16, categorical: 32, membersLeft: 64, negativeFractionIsZero: 128 };
+const FLAG = {
+  lessEqual: 1,
+  float32: 2,
+  defaultLeft: 4,
+  nanIsZero: 8,
+  zeroIsMissing: 16,
+  categorical: 32,
+  membersLeft: 64,
+  negativeFractionIsZero: 128,
+};
 const ZERO = Math.fround(1e-35);
 
 class Trees {
@@ -53,13 +62,14 @@ class Trees {
     } else if (flags & FLAG.zeroIsMissing && Math.abs(value) <= ZERO) {
       return Boolean(flags & FLAG.defaultLeft);
     }
-    if (!(flags & FLAG.categorical)) return flags & FLAG.lessEqual ? value <= this.threshold[node] : value < this.threshold[node];
+    if (!(flags & FLAG.categorical))
+      return flags & FLAG.lessEqual ? value <= this.threshold[node] : value < this.threshold[node];
     const inRange = value >= 0 || (flags & FLAG.negativeFractionIsZero && value > -1);
     const inside = Boolean(inRange) && this.members(node).includes(Math.trunc(value) + 0);
     return inside === Boolean(flags & FLAG.membersLeft);
   }
 
-  /** Walk a tree for x and z. `atSplit` and `atLeaf` get the node, counted over all trees, its parent and depth, and the sets. */
+  /** Walk a tree for x and z. The two functions get each node, counted over all trees, its parent, depth and sets. */
   walk(tree, x, z, atLeaf, atSplit = () => {}) {
     const first = this.offsets[tree];
     const pending = [{ node: first, parent: -1, depth: 0, sX: [], sZ: [] }];
@@ -77,16 +87,20 @@ class Trees {
       const go = (to, newX, newZ) => pending.push({ node: to, parent: node, depth: at.depth + 1, sX: newX, sZ: newZ });
       let scenario = 3;
       let followed = [xChild, zChild];
-      if (xChild === zChild) { // Scenario 1: both flow the same way; the other edge is of type B.
+      if (xChild === zChild) {
+        // Scenario 1: both flow the same way; the other edge is of type B.
         [scenario, followed] = [1, [xChild]];
         go(xChild, sX, sZ);
-      } else if (sX.includes(player)) { // Scenario 2: only x's way keeps the sets disjoint.
+      } else if (sX.includes(player)) {
+        // Scenario 2: only x's way keeps the sets disjoint.
         [scenario, followed] = [2, [xChild]];
         go(xChild, sX, sZ);
-      } else if (sZ.includes(player)) { // Scenario 2: only z's way does.
+      } else if (sZ.includes(player)) {
+        // Scenario 2: only z's way does.
         [scenario, followed] = [2, [zChild]];
         go(zChild, sX, sZ);
-      } else { // Scenario 3: a new player; x's way is walked first.
+      } else {
+        // Scenario 3: a new player; x's way is walked first.
         go(zChild, sX, [...sZ, player]);
         go(xChild, [...sX, player], sZ);
       }
@@ -122,7 +136,8 @@ class Trees {
   question(node) {
     const column = this.feature[node];
     const name = this.nameOf(column);
-    if (!(this.flags[node] & FLAG.categorical)) return { name, test: `${this.flags[node] & FLAG.lessEqual ? "≤" : "<"} ${short(this.threshold[node])}` };
+    if (!(this.flags[node] & FLAG.categorical))
+      return { name, test: `${this.flags[node] & FLAG.lessEqual ? "≤" : "<"} ${short(this.threshold[node])}` };
     const codes = [...this.members(node)];
     const texts = codes.slice(0, 5).map((code) => this.categoryName(column, code));
     const more = codes.length > 5 ? `, ${codes.length - 5} more` : "";
@@ -143,7 +158,8 @@ class Trees {
     const { report } = this;
     const names = new Map();
     if (report.tree_columns || !report.columns[column].levels) return names;
-    for (let row = 0; row < report.nShown; row++) names.set(this.rows[column * report.nShown + row], report.cellText(row, column));
+    for (let row = 0; row < report.nShown; row++)
+      names.set(this.rows[column * report.nShown + row], report.cellText(row, column));
     return names;
   }
 
