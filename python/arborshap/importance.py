@@ -191,9 +191,7 @@ def top_values(
 ) -> TopValues:
     """Keep the `k` largest values of each row; see `TreeExplainer.top_values`."""
     kind = checked_dtype(dtype)
-    n_players = len(explainer.feature_names)
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_players:
-        raise InputError(f"k must be a number of players, from 1 to {n_players}; got {k!r}")
+    k = number_of_players(explainer, k)
     parts: list[TopValues] = []
     for values in _chunks(explainer, X, y, index, progress):
         players = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
@@ -202,6 +200,14 @@ def top_values(
     if not parts:
         raise InputError("X has no rows")
     return TopValues(np.concatenate([part.players for part in parts]), np.concatenate([part.values for part in parts]))
+
+
+def number_of_players(explainer: TreeExplainer, k: Any) -> int:
+    """Return how many players' values to keep, which must be at least one and at most all."""
+    n_players = len(explainer.feature_names)
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_players:
+        raise InputError(f"k must be a number of players, from 1 to {n_players}; got {k!r}")
+    return int(k)
 
 
 def batches(X: Any) -> Iterator[Any] | None:
