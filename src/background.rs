@@ -8,10 +8,11 @@ use crate::engine::codes::{Code, CodedRows, Codes, Columns};
 use crate::engine::compiled::Compiled;
 use crate::engine::pattern::{Histogram, PatternForest};
 use crate::error::{Error, Result};
-use crate::explainer::{check_players, check_weights};
+use crate::explainer::check_players;
 use crate::forest::Forest;
 use crate::job::{Progress, Workers};
 use crate::players::Players;
+use crate::row_weights::check_weights;
 use crate::rows::Rows;
 use crate::saved;
 

@@ -16,7 +16,9 @@ use crate::index::Index;
 use crate::job::{Progress, Workers};
 use crate::memory;
 use crate::players::Players;
+use crate::row_weights::{check_weights, levelled, whole_weights};
 use crate::rows::Rows;
+use crate::turns::Turns;
 
 /// Explains rows of a forest.
 ///
@@ -33,6 +35,7 @@ pub struct Explainer {
     memory_limit: usize,
     pub(crate) patterns: OnceLock<PatternForest>,
     tables: Mutex<HashMap<Index, Arc<PatternTables>>>,
+    building: Turns<Index>,
     /// What earlier calls have spent on going without tables.
     rent: Mutex<HashMap<Index, f64>>,
 }
@@ -56,7 +59,7 @@ pub(crate) enum Absent {
 impl Absent {
     /// Rows that are neither coded nor counted yet.
     pub(crate) fn of(len: usize, weights: Option<Vec<f64>>, merged: bool) -> Self {
-        Self::Background { codes: None, len, weights, histogram: OnceLock::new(), merged }
+        Self::Background { codes: None, len, weights: weights.map(levelled), histogram: OnceLock::new(), merged }
     }
 }
 
@@ -170,6 +173,7 @@ impl Explainer {
         workers: &Workers,
     ) -> Result<Self> {
         check_players(forest, players)?;
+        check_range(forest)?;
         Ok(Self {
             forest: forest.clone(),
             players: players.clone(),
@@ -179,6 +183,7 @@ impl Explainer {
             memory_limit,
             patterns: OnceLock::new(),
             tables: Mutex::default(),
+            building: Turns::default(),
             rent: Mutex::default(),
         })
     }
@@ -192,7 +197,7 @@ impl Explainer {
             *codes = Some(CodedRows::new(&self.compiled.columns, background, workers));
             return self.count_if_wanted(workers, progress);
         }
-        let patterns = self.patterns.get_or_init(|| PatternForest::new(&self.compiled.trees, workers));
+        let patterns = once(&self.patterns, || PatternForest::new(&self.compiled.trees, workers));
         let mut sums = Histogram::empty(patterns, weights.is_some())?;
         let weight = whole_weights(weights.as_deref());
         progress.stages(n.div_ceil(PASSING_ROWS));
@@ -245,7 +250,7 @@ impl Explainer {
     }
 
     pub(crate) fn patterns(&self, workers: &Workers) -> &PatternForest {
-        self.patterns.get_or_init(|| PatternForest::new(&self.compiled.trees, workers))
+        once(&self.patterns, || PatternForest::new(&self.compiled.trees, workers))
     }
 
     /// The mean margin over the background, from how many rows are in each leaf.
@@ -386,18 +391,26 @@ impl Explainer {
         progress: &Progress,
     ) -> Result<()> {
         let compiled = &self.compiled;
-        let patterns = self.patterns(workers);
-        let kept = locked(&self.tables).get(&index).cloned();
-        if let Some(tables) = kept {
+        let by_kept = |tables: &PatternTables, out: &mut [f64]| {
             progress.stages(1);
-            return tables.explain(patterns, compiled, rows, index, out, workers, progress);
+            tables.explain(self.patterns(workers), compiled, rows, index, out, workers, progress)
+        };
+        let kept = || locked(&self.tables).get(&index).cloned();
+        if let Some(tables) = kept() {
+            return by_kept(&tables, out);
         }
+        let turn = self.building.take(index, progress)?;
+        if let Some(tables) = kept() {
+            drop(turn);
+            return by_kept(&tables, out);
+        }
+        let patterns = self.patterns(workers);
         let batches = PatternTables::batches(patterns, compiled, index, self.memory_limit);
         progress.stages(2 * batches.len());
         let source = match &self.absent {
             Absent::Cover { ratios } => {
                 let all = || workers.map(compiled.trees.len(), |t| cover::path_ratios(&compiled.trees[t]));
-                Source::Cover(ratios.get_or_init(all))
+                Source::Cover(once(ratios, all).as_slice())
             }
             Absent::Background { .. } => Source::Background(self.counts(workers, progress)?),
         };
@@ -410,6 +423,7 @@ impl Explainer {
         };
         let tables = Arc::new(PatternTables::new(patterns, compiled, &source, index, all, workers, progress)?);
         locked(&self.tables).insert(index, tables.clone());
+        drop(turn);
         tables.explain(patterns, compiled, rows, index, out, workers, progress)
     }
 
@@ -465,6 +479,18 @@ impl Explainer {
     }
 }
 
+/// What the cell holds, made now if it was not before.
+///
+/// Not `get_or_init`, in which others would wait: a worker of somebody's own rayon pool does other work of that pool
+/// while our threads make it, and would come back to wait for itself.
+fn once<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    if cell.get().is_none() {
+        // Another thread may have been first; it made the same.
+        let _ = cell.set(make());
+    }
+    cell.get().expect("just set")
+}
+
 /// What the lock guards; a thread that panicked while holding it has left nothing half done.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -490,34 +516,22 @@ pub(crate) fn check_players(forest: &Forest, players: &Players) -> Result<()> {
     Err(Error::Input(format!("the players map {mapped} features, but the model has {n_features}")))
 }
 
-/// Bits below the largest weight that count: sums of so many rows as there can be stay within 128.
-const FRACTION: f64 = 87.0;
+/// The largest sum of leaves: with it, sums over 2^63 background rows are still within the range of float64.
+const LARGEST_SUM: f64 = f64::MAX / (1_u128 << 64) as f64;
 
-/// Weights as whole numbers, of the power of two that is [`FRACTION`] bits below the largest: exact for all weights that
-/// are not very much smaller than that one, and for counts.
-fn whole_weights(weights: Option<&[f64]>) -> impl Fn(usize) -> u128 + Sync {
-    let largest = weights.unwrap_or(&[1.0]).iter().copied().fold(0.0, f64::max);
-    // The power of two at or below it. Powers of two divide exactly.
-    let bits = largest.to_bits();
-    let exponent = bits & f64::INFINITY.to_bits();
-    let power = f64::from_bits(if exponent == 0 { 1 << bits.max(1).ilog2() } else { exponent });
-    move |row| weights.map_or(1, |w| (w[row] / power * FRACTION.exp2()) as u128)
-}
-
-pub(crate) fn check_weights(weights: Option<&[f64]>, n_rows: usize) -> Result<()> {
-    let Some(weights) = weights else { return Ok(()) };
-    if weights.len() != n_rows {
-        return Err(Error::Input(format!("{} weights were given for {n_rows} background rows", weights.len())));
-    }
-    if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        let weight = weights[row];
-        return Err(Error::Input(format!(
-            "the weight of background row {row} is {weight}; weights are finite and not negative"
-        )));
-    }
-    let total: f64 = weights.iter().sum();
-    if total <= 0.0 || !total.is_finite() {
-        return Err(Error::Input(format!("the background weights sum to {total}; they need a positive, finite sum")));
+/// An error if sums over the trees and the background could leave the range of float64.
+fn check_range(forest: &Forest) -> Result<()> {
+    let largest = |values: &[f64]| values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+    let mut sum = 0.0;
+    for (t, tree) in forest.trees().iter().enumerate() {
+        let most = largest(&tree.values);
+        sum += most;
+        if sum > LARGEST_SUM {
+            return Err(Error::Forest(format!(
+                "leaves of tree {t} are as large as {most:e}, and sums over trees and background rows would leave the \
+                 range of float64; divide the model's outputs by a power of two so that they stay below {LARGEST_SUM:.0e}"
+            )));
+        }
     }
     Ok(())
 }

@@ -38,9 +38,11 @@ mod index;
 mod job;
 mod memory;
 mod players;
+mod row_weights;
 mod rows;
 mod saved;
 mod simd;
+mod turns;
 mod weights;
 
 #[cfg(feature = "python")]

@@ -90,3 +90,50 @@ pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &
     }
     below
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The checked twin of [`add_looked_up`].
+    fn add_checked<const R: usize>(sums: &mut [f64; R], table: &[f64], offsets: &[u32; R], column: usize) {
+        for (sum, &offset) in sums.iter_mut().zip(offsets) {
+            *sum += table[offset as usize + column];
+        }
+    }
+
+    fn looked_up<const R: usize>(width: usize, entries: usize) {
+        let table: Vec<f64> = (0..width * entries).map(|i| (i * i + 1) as f64).collect();
+        for step in [0, 1, 3, 7] {
+            let offsets: [u32; R] = std::array::from_fn(|r| ((r * step + step) % entries * width) as u32);
+            let largest = offsets.iter().copied().max().unwrap_or(0);
+            for column in 0..width {
+                let (mut sums, mut checked) = ([0.5; R], [0.5; R]);
+                add_looked_up(&mut sums, &table, &offsets, column, largest);
+                add_checked(&mut checked, &table, &offsets, column);
+                assert!(sums.iter().zip(&checked).all(|(a, b)| a.to_bits() == b.to_bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn unchecked_reads_are_those_of_the_checked_twin() {
+        for (width, entries) in [(1, 1), (1, 8), (3, 5), (7, 64), (10, 2)] {
+            looked_up::<1>(width, entries);
+            looked_up::<16>(width, entries);
+            looked_up::<128>(width, entries);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "assertion failed")]
+    fn a_column_beyond_the_table_is_refused() {
+        add_looked_up(&mut [0.0; 2], &[1.0; 8], &[0, 6], 2, 6);
+    }
+
+    #[test]
+    #[should_panic(expected = "assertion failed")]
+    fn an_empty_table_is_refused() {
+        add_looked_up(&mut [0.0; 1], &[], &[0], 0, 0);
+    }
+}

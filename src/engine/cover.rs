@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::index::{Diagonal, Index, Integral};
 use crate::job::{Progress, Workers};
 use crate::rows::Rows;
+use crate::simd::{Kernel, widest};
 use crate::weights::QuadratureNode;
 
 /// The ratios $r_j$ of every leaf, for the distinct players of its path in the order they come up.
@@ -132,9 +133,11 @@ fn descend(tree: &CompiledTree, satisfied: impl Fn(usize, bool) -> bool, mut lea
 /// Room for one leaf, kept from leaf to leaf.
 #[derive(Default)]
 struct Room {
-    /// The derivative of each player's factor over the factor, node after node.
+    /// The derivative of each player's factor over the factor: at every node, player after player.
     slopes: Vec<f64>,
     product: Vec<f64>,
+    /// The second derivatives: for every player, those with the players before it.
+    seconds: Vec<f64>,
 }
 
 impl Room {
@@ -157,8 +160,8 @@ impl Room {
         match integral {
             Integral::Single(nodes) => {
                 self.at(path, nodes);
-                for i in 0..path.len() {
-                    leaf.add(self.first(i, nodes), sums, player(i), k);
+                for (i, first) in self.firsts(path.len()).into_iter().enumerate() {
+                    leaf.add(first, sums, player(i), k);
                 }
             }
             Integral::Pair { off, diagonal, single } => {
@@ -167,13 +170,14 @@ impl Room {
                     Diagonal::MainEffect => (0..path.len()).map(|i| main_effect(path, i)).collect(),
                     Diagonal::Remainder => {
                         self.at(path, single);
-                        (0..path.len()).map(|i| self.first(i, single)).collect()
+                        self.firsts(path.len())
                     }
                 };
                 self.at(path, off);
+                self.seconds(path.len());
                 for i in 0..path.len() {
                     for j in 0..i {
-                        let both = self.second(i, j, off);
+                        let both = self.seconds[i * (i.max(1) - 1) / 2 + j];
                         leaf.add(both, sums, player(i) * p + player(j), k);
                         leaf.add(both, sums, player(j) * p + player(i), k);
                         if *diagonal == Diagonal::Remainder {
@@ -192,26 +196,58 @@ impl Room {
     /// The product of all factors, and each one's slope, at every node.
     fn at(&mut self, path: &[OnPath], nodes: &[QuadratureNode]) {
         self.product.clear();
-        self.product.extend(nodes.iter().map(|node| node.weight));
         self.slopes.clear();
-        for on_path in path {
-            let joined = f64::from(u8::from(on_path.satisfied));
-            for (product, node) in self.product.iter_mut().zip(nodes) {
+        for node in nodes {
+            let mut product = node.weight;
+            for on_path in path {
+                let joined = f64::from(u8::from(on_path.satisfied));
                 let factor = node.t * joined + (1.0 - node.t) * on_path.ratio;
-                *product *= factor;
+                product *= factor;
                 self.slopes.push((joined - on_path.ratio) / factor);
             }
+            self.product.push(product);
         }
     }
 
-    fn first(&self, i: usize, nodes: &[QuadratureNode]) -> f64 {
-        let slopes = &self.slopes[i * nodes.len()..][..nodes.len()];
-        self.product.iter().zip(slopes).map(|(g, s)| g * s).sum()
+    /// The first derivatives of k players.
+    fn firsts(&self, k: usize) -> Vec<f64> {
+        let mut firsts = vec![0.0; k];
+        for (g, slopes) in self.product.iter().zip(self.slopes.chunks_exact(k.max(1))) {
+            firsts.iter_mut().zip(slopes).for_each(|(first, slope)| *first += g * slope);
+        }
+        firsts
     }
 
-    fn second(&self, i: usize, j: usize, nodes: &[QuadratureNode]) -> f64 {
-        let slopes = |i: usize| &self.slopes[i * nodes.len()..][..nodes.len()];
-        self.product.iter().zip(slopes(i)).zip(slopes(j)).map(|((g, s), t)| g * s * t).sum()
+    /// Fills in the second derivatives of all pairs of k players.
+    fn seconds(&mut self, k: usize) {
+        self.seconds.clear();
+        self.seconds.resize(k * k.saturating_sub(1) / 2, 0.0);
+        widest(Seconds { k, product: &self.product, slopes: &self.slopes, seconds: &mut self.seconds });
+    }
+}
+
+/// Sums over the nodes: long paths have many pairs, and here the players of a node stand side by side.
+struct Seconds<'a> {
+    k: usize,
+    product: &'a [f64],
+    slopes: &'a [f64],
+    seconds: &'a mut [f64],
+}
+
+impl Kernel for Seconds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut seconds = self.seconds;
+        for i in 1..self.k {
+            let (these, rest) = seconds.split_at_mut(i);
+            for (g, slopes) in self.product.iter().zip(self.slopes.chunks_exact(self.k)) {
+                let slope = g * slopes[i];
+                these.iter_mut().zip(slopes).for_each(|(second, other)| *second += slope * other);
+            }
+            seconds = rest;
+        }
     }
 }
 

@@ -21,10 +21,11 @@ use crate::engine::codes::{CodedRows, Codes};
 use crate::engine::compiled::Compiled;
 use crate::engine::pattern::{Histogram, PatternForest};
 use crate::error::{Error, Result};
-use crate::explainer::{Absent, Explainer, check_weights, default_limit};
+use crate::explainer::{Absent, Explainer, default_limit};
 use crate::forest::{Forest, ForestArrays};
 use crate::job::{Progress, Workers};
 use crate::players::Players;
+use crate::row_weights::check_weights;
 
 /// What is kept beside an explainer or a background for whoever reads it, such as the names of features.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -8,6 +8,7 @@ mod determinism;
 mod engines;
 mod forests;
 mod garbage;
+mod hard_use;
 mod inputs;
 mod oracle;
 mod paper;
