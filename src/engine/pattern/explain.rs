@@ -219,22 +219,21 @@ struct LookUp<'a, const R: usize> {
 impl<const R: usize> Visit<R> for LookUp<'_, R> {
     #[inline(always)]
     fn unit(&mut self, unit: usize, indices: &[u16; R]) {
-        let table = &self.piece.tables[unit - self.piece.units.start];
-        let numbers = &self.piece.numbers[table.start..][..table.len];
+        let (cells, numbers) = self.piece.table(unit);
         if R == 1 {
-            for (&cell, number) in table.cells.iter().zip(&numbers[usize::from(indices[0]) * table.cells.len()..]) {
+            for (&cell, number) in cells.iter().zip(&numbers[usize::from(indices[0]) * cells.len()..]) {
                 self.sums[cell as usize][0] += number;
             }
             return;
         }
-        let width = table.cells.len() as u32;
+        let width = cells.len() as u32;
         let mut offsets = [0_u32; R];
         let mut largest = 0;
         for r in 0..R {
             offsets[r] = u32::from(indices[r]) * width;
             largest = largest.max(offsets[r]);
         }
-        for (column, &cell) in table.cells.iter().enumerate() {
+        for (column, &cell) in cells.iter().enumerate() {
             add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column, largest);
         }
     }
