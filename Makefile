@@ -24,7 +24,7 @@ help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-13s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: .venv/.native ## Train a model on bundled data and explain it against its whole background
+demo: .venv/.native ## Train a model on bundled data, explain it against its whole background, and write a report
 	@.venv/bin/python -m arborshap.demo
 
 .PHONY: develop

@@ -19,6 +19,7 @@ from arborshap.explainer import TreeExplainer
 from arborshap.explanation import Explanation
 from arborshap.forest import Forest
 from arborshap.forest_builder import ForestBuilder
+from arborshap.limits import Limits
 from arborshap.models import supported_models
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ForestBuilder",
     "InputError",
     "InternalError",
+    "Limits",
     "ModelError",
     "TreeExplainer",
     "UnsupportedModelError",

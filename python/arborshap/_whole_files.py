@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,8 @@ from arborshap.exceptions import InputError
 @contextmanager
 def appearing_whole(path: Path) -> Iterator[Path]:
     """Make a file beside `path` that takes its place when all went well, and goes away if not."""
+    import tempfile  # slow to import, and few files are written
+
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:

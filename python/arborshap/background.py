@@ -14,6 +14,7 @@ from arborshap._verify import verify as verify_margins
 from arborshap.exceptions import InputError, ModelError
 from arborshap.frames import Rows
 from arborshap.groups import Groups
+from arborshap.limits import Limits
 
 if TYPE_CHECKING:
     from arborshap.explainer import TreeExplainer
@@ -33,7 +34,7 @@ class Background:
         The model, as `TreeExplainer` takes it; of every part the same.
     data
         Rows of the background, of any kind. There may be none.
-    groups, feature_names, verify, n_jobs
+    groups, feature_names, verify, n_jobs, limits
         As for `TreeExplainer`.
     sample_weight
         The weight of each row. Sums are exact, so weights must be whole numbers of 2**-80 and sum to less than 2**47;
@@ -50,11 +51,12 @@ class Background:
         feature_names: Sequence[str] | None = None,
         verify: bool = True,
         n_jobs: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         from arborshap.explainer import TreeExplainer
 
         reader = TreeExplainer.__new__(TreeExplainer)
-        rows = reader._set_up(model, data, groups, feature_names, verify, "auto", n_jobs, None)
+        rows = reader._set_up(model, data, groups, feature_names, verify, "auto", n_jobs, None, limits)
         if rows is None:
             raise InputError("data is missing: give the rows of this part of the background")
         self._native = _begun(reader)
@@ -82,12 +84,12 @@ class Background:
         return self._native.to_bytes({"python": [json.dumps(self._names)]})
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
         """Read what `to_bytes` wrote; `ModelError` if it was cut, changed, or written by another version."""
-        if not isinstance(data, bytes):
+        if not isinstance(data, (bytes, bytearray, memoryview)):  # Spark hands over bytearrays
             raise InputError(f"a background is read from bytes, got a {type(data).__name__}")
         background = cls.__new__(cls)
-        background._native, texts = _core.Background.from_bytes(data)
+        background._native, texts = _core.Background.from_bytes(bytes(data))
         background._names = _checked(texts.get("python", []))
         return background
 

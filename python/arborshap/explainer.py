@@ -30,6 +30,7 @@ from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.frames import Rows, _is_ready, column_names, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
+from arborshap.limits import Limits
 from arborshap.models import Model, load
 from arborshap.outputs import OutputName, Rescaled, check_no_labels, output_of
 from arborshap.pipelines import split_pipeline
@@ -57,7 +58,8 @@ class TreeExplainer:
         in such a model is explained in the raw columns that go into it; raw columns that a step mixes play as one.
     data
         The background, all of which is used: a matrix, a DataFrame of pandas or polars, a pyarrow Table, or a
-        scipy.sparse matrix. A frame's columns are matched to the model's by name. Left out, values are path-dependent.
+        scipy.sparse matrix. A frame's columns are matched to the model's by name. Or a `Background`, which came in
+        parts and brings its groups. Left out, values are path-dependent.
     groups
         Columns that play as one: ``{"name": [columns]}``, or one player number per column such as ``[0, 1, 1, 2]``, or
         the fitted transformer that made the model's columns: those made of the same raw columns then play as one.
@@ -83,6 +85,8 @@ class TreeExplainer:
     memory_limit
         The most bytes that the engine's tables, or a result, may take; by default half of what the machine has free
         for the tables, and all it has for a result.
+    limits
+        The most that a model file may hold; see `Limits`.
 
     Attributes
     ----------
@@ -119,10 +123,11 @@ class TreeExplainer:
         engine: str = "auto",
         n_jobs: int | None = None,
         memory_limit: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         checked_choice("model_output", model_output, ["raw", "probability", "log_loss"])
         _check_perturbation(feature_perturbation, data)
-        background = self._set_up(model, data, groups, feature_names, verify, engine, n_jobs, memory_limit)
+        background = self._set_up(model, data, groups, feature_names, verify, engine, n_jobs, memory_limit, limits)
         forest = self._model.forest
         output = output_of(self._model, model_output, engine, has_background=data is not None)
         if background is None:
@@ -163,6 +168,7 @@ class TreeExplainer:
         engine: str,
         n_jobs: int | None,
         memory_limit: int | None,
+        limits: Limits | None = None,
     ) -> Rows | None:
         """Read the model, its players and names, and the rows of `data`: all but what needs the whole background."""
         self._n_jobs = n_jobs
@@ -175,7 +181,7 @@ class TreeExplainer:
             data = None
         model, self._pipeline = split_pipeline(model, data)
         self._to_verify = verify and self._pipeline is not None  # on the first raw rows that are read
-        self._model = load(model, feature_names=known if feature_names is None else feature_names)
+        self._model = load(model, feature_names=known if feature_names is None else feature_names, limits=limits)
         forest = self._model.forest
 
         n_columns = forest.n_features if self._pipeline is None else self._pipeline.n_columns
@@ -487,6 +493,7 @@ class TreeExplainer:
         engine: str = "auto",
         n_jobs: int | None = None,
         memory_limit: int | None = None,
+        limits: Limits | None = None,
     ) -> Self:
         """Make an explainer against a background that comes batch by batch and is never in memory as a whole.
 
@@ -499,7 +506,7 @@ class TreeExplainer:
             with the weights of its rows. What is kept of them is a `Background`.
         verify
             Compare our margins with the library's own predictions, on rows of every batch.
-        groups, feature_names, engine, n_jobs, memory_limit
+        groups, feature_names, engine, n_jobs, memory_limit, limits
             As for the class.
         """
         rest = iter(batches)
@@ -507,7 +514,7 @@ class TreeExplainer:
         if first is None:
             raise InputError("batches is empty; the background needs at least one row")
         explainer = cls.__new__(cls)
-        rows = explainer._set_up(model, first, groups, feature_names, verify, engine, n_jobs, memory_limit)
+        rows = explainer._set_up(model, first, groups, feature_names, verify, engine, n_jobs, memory_limit, limits)
         assert rows is not None
         gathered(explainer, rows, rest, weights, verify).lend_to(explainer, None)
         explainer._to_verify = False
@@ -546,22 +553,36 @@ class TreeExplainer:
         saved.save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, n_jobs: int | None = None, memory_limit: int | None = None) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
         """Read an explainer that `save` wrote: the same values to the last bit, without the model's library.
 
-        A file that was cut, changed, made up or written by another version raises a `ModelError` that says so. What
-        cannot be done any more is to compare with the library's own predictions.
+        A file that was cut, changed, made up or written by another version, or holds more than `limits` allow, raises
+        a `ModelError` that says so. What cannot be done any more is to compare with the library's own predictions.
         """
-        return saved.load(cls, path, n_jobs, memory_limit)
+        return saved.load(cls, path, n_jobs, memory_limit, limits or Limits())
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
         return saved.to_bytes(self)
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, n_jobs: int | None = None, memory_limit: int | None = None) -> Self:
+    def from_bytes(
+        cls,
+        data: saved.Readable,
+        *,
+        n_jobs: int | None = None,
+        memory_limit: int | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
         """Read what `to_bytes` returned, as `load` does."""
-        return saved.from_bytes(cls, data, n_jobs, memory_limit)
+        return saved.from_bytes(cls, data, n_jobs, memory_limit, limits or Limits())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return saved.reduced(self)

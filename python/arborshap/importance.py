@@ -122,10 +122,52 @@ class Importance:
         return (first[order], second[order]), sizes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SumOfSizes:
+    """The sum of |value| over some rows: what an importance is made of, and what parts of the rows add up to.
+
+    Attributes
+    ----------
+    total
+        The (weighted) sum, in the shape of one row's values; ``None`` where there were no rows.
+    weight
+        The sum of the rows' weights: without weights, how many they are.
+    n_rows
+        How many rows there were.
+    """
+
+    total: Array | None
+    weight: float
+    n_rows: int
+
+    def plus(self, other: SumOfSizes) -> SumOfSizes:
+        """Add the sum over other rows."""
+        parts = [total for total in (self.total, other.total) if total is not None]
+        total = parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
+        return SumOfSizes(total, self.weight + other.weight, self.n_rows + other.n_rows)
+
+    def mean(self, explainer: TreeExplainer, index: str) -> Importance:
+        """Turn into the mean, with the explainer's names."""
+        if self.total is None:
+            raise InputError("X has no rows; importance is a mean over rows")
+        mean = self.total / self.weight
+        outputs = None
+        if mean.ndim > _order(index):
+            outputs = explainer.output_names or [str(output) for output in range(mean.shape[-1])]
+        return Importance(mean, explainer.feature_names, index, self.n_rows, outputs)
+
+
 def importance(
     explainer: TreeExplainer, X: Any, y: Any, index: IndexName, sample_weight: Any, progress: bool | Report
 ) -> Importance:
     """Average the size of the values over the rows; see `TreeExplainer.importance`."""
+    return sum_of_sizes(explainer, X, y, index, sample_weight, progress).mean(explainer, index)
+
+
+def sum_of_sizes(
+    explainer: TreeExplainer, X: Any, y: Any, index: IndexName, sample_weight: Any, progress: bool | Report
+) -> SumOfSizes:
+    """Add up the size of the values over the rows, of which there may be none."""
     weights = _weights(sample_weight)
     total: Array | None = None
     n_rows = 0
@@ -139,15 +181,9 @@ def importance(
         else:
             part = np.tensordot(weights[start:n_rows], values, axes=1)
         total = part if total is None else total + part
-    if total is None:
-        raise InputError("X has no rows; importance is a mean over rows")
-    if weights is not None and len(weights) != n_rows:
+    if total is not None and weights is not None and len(weights) != n_rows:
         raise InputError(f"sample_weight has {len(weights)} weights, but X has {n_rows} rows; give one weight per row")
-    mean = total / (n_rows if weights is None else weights.sum())
-    outputs = None
-    if mean.ndim > _order(index):
-        outputs = explainer.output_names or [str(output) for output in range(mean.shape[-1])]
-    return Importance(mean, explainer.feature_names, index, n_rows, outputs)
+    return SumOfSizes(total, float(n_rows if weights is None else weights.sum()), n_rows)
 
 
 def top_values(
@@ -155,9 +191,7 @@ def top_values(
 ) -> TopValues:
     """Keep the `k` largest values of each row; see `TreeExplainer.top_values`."""
     kind = checked_dtype(dtype)
-    n_players = len(explainer.feature_names)
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_players:
-        raise InputError(f"k must be a number of players, from 1 to {n_players}; got {k!r}")
+    k = number_of_players(explainer, k)
     parts: list[TopValues] = []
     for values in _chunks(explainer, X, y, index, progress):
         players = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
@@ -166,6 +200,14 @@ def top_values(
     if not parts:
         raise InputError("X has no rows")
     return TopValues(np.concatenate([part.players for part in parts]), np.concatenate([part.values for part in parts]))
+
+
+def number_of_players(explainer: TreeExplainer, k: Any) -> int:
+    """Return how many players' values to keep, which must be at least one and at most all."""
+    n_players = len(explainer.feature_names)
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 1 <= k <= n_players:
+        raise InputError(f"k must be a number of players, from 1 to {n_players}; got {k!r}")
+    return int(k)
 
 
 def batches(X: Any) -> Iterator[Any] | None:

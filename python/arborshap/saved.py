@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from arborshap._threads import thread_count
 from arborshap._whole_files import appearing_whole
 from arborshap.exceptions import ArborshapError, InputError, ModelError
 from arborshap.forest import Forest
+from arborshap.limits import Limits
 from arborshap.models._model import Model
 from arborshap.models._recoding import describe, from_description
 from arborshap.outputs import Rescaled, output_of
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from arborshap.explainer import TreeExplainer
 
     AnyExplainer = TypeVar("AnyExplainer", bound=TreeExplainer)
+
+
+Readable: TypeAlias = bytes | bytearray | memoryview
 
 
 def to_bytes(explainer: TreeExplainer) -> bytes:
@@ -39,9 +43,12 @@ def to_bytes(explainer: TreeExplainer) -> bytes:
     return _written(explainer, describe(explainer._model.encode))
 
 
-def from_bytes(kind: type[AnyExplainer], data: bytes, n_jobs: int | None, memory_limit: int | None) -> AnyExplainer:
+def from_bytes(
+    kind: type[AnyExplainer], data: Readable, n_jobs: int | None, memory_limit: int | None, limits: Limits
+) -> AnyExplainer:
     """Read what `to_bytes` wrote."""
     explainer, needs_pipeline = _read(kind, data, n_jobs, memory_limit)
+    limits.check_forest(explainer._model.forest, "the saved explainer")
     if needs_pipeline:
         raise ModelError("these bytes are part of a pickled explainer of a Pipeline; unpickle that instead")
     return explainer
@@ -57,12 +64,16 @@ def save(explainer: TreeExplainer, path: str | os.PathLike[str]) -> None:
 
 
 def load(
-    kind: type[AnyExplainer], path: str | os.PathLike[str], n_jobs: int | None, memory_limit: int | None
+    kind: type[AnyExplainer],
+    path: str | os.PathLike[str],
+    n_jobs: int | None,
+    memory_limit: int | None,
+    limits: Limits,
 ) -> AnyExplainer:
     """Read what `save` wrote."""
-    data = Path(path).read_bytes()
+    data = limits.read(path)
     try:
-        return from_bytes(kind, data, n_jobs, memory_limit)
+        return from_bytes(kind, data, n_jobs, memory_limit, limits)
     except ArborshapError as error:
         raise type(error)(f"{os.fspath(path)}: {error}") from error
 
@@ -132,12 +143,12 @@ def _labels(explainer: TreeExplainer) -> list[Any] | None:
 
 
 def _read(
-    kind: type[AnyExplainer], data: bytes, n_jobs: int | None, memory_limit: int | None, encode: Any = None
+    kind: type[AnyExplainer], data: Readable, n_jobs: int | None, memory_limit: int | None, encode: Any = None
 ) -> tuple[AnyExplainer, bool]:
-    if not isinstance(data, bytes):
+    if not isinstance(data, (bytes, bytearray, memoryview)):
         raise InputError(f"a saved explainer is bytes, got a {type(data).__name__}")
     n_threads, memory_limit = thread_count(n_jobs), checked_memory_limit(memory_limit)
-    core, texts, numbers = _core.Explainer.from_bytes(data, memory_limit=memory_limit, n_threads=n_threads)
+    core, texts, numbers = _core.Explainer.from_bytes(bytes(data), memory_limit=memory_limit, n_threads=n_threads)
     about = _About(texts)
     native = core.forest
     names = about.of("feature_names", list, optional=True), about.of("output_names", list, optional=True)

@@ -83,11 +83,11 @@ def test_the_page_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     target = tmp_path / "page.html"
     target.write_text("the old one")
 
-    def fails(self: Path, other: Path) -> None:
-        assert "</html>" in self.read_text(encoding="utf-8")
+    def fails(part: str, other: Path) -> None:
+        assert "</html>" in Path(part).read_text(encoding="utf-8")
         raise OSError("no")
 
-    monkeypatch.setattr(Path, "replace", fails)
+    monkeypatch.setattr("os.replace", fails)
     with pytest.raises(OSError, match="no"):
         explanation.report(target)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
@@ -95,6 +95,8 @@ def test_the_page_appears_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytes
     monkeypatch.undo()
     assert explanation.report(str(target)) == target
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+    with pytest.raises(InputError, match="cannot be written"):
+        explanation.report(tmp_path / "nowhere" / "page.html")
 
 
 def test_rows_beyond_the_limit_are_left_out_evenly(tmp_path: Path) -> None:

@@ -303,6 +303,7 @@ def test_files_appear_whole_and_as_any_other(tmp_path: Path) -> None:
     path = tmp_path / "explainer"
     explainer.save(path)
     assert path.read_bytes() == explainer.to_bytes()
+    assert TreeExplainer.from_bytes(bytearray(path.read_bytes())).to_bytes() == explainer.to_bytes()
     assert TreeExplainer.load(str(path), n_jobs=1)._n_threads == 1
     plain = tmp_path / "plain"
     plain.touch()

@@ -9,6 +9,7 @@ from typing import Any
 
 from arborshap.exceptions import UnsupportedModelError
 from arborshap.forest import Forest
+from arborshap.limits import DEFAULT, Limits
 from arborshap.models._model import Model
 
 __all__ = ["Model", "load", "supported_models"]
@@ -57,7 +58,7 @@ def supported_models() -> dict[str, tuple[str, ...]]:
     return dict(_SUPPORTED)
 
 
-def load(model: Any, *, feature_names: Sequence[str] | None = None) -> Model:
+def load(model: Any, *, feature_names: Sequence[str] | None = None, limits: Limits | None = None) -> Model:
     """Read a model of any supported kind.
 
     Parameters
@@ -67,6 +68,8 @@ def load(model: Any, *, feature_names: Sequence[str] | None = None) -> Model:
     feature_names
         The names of all columns, in order. Only an XGBoost dump needs them: it names the columns it splits on, but
         does not say where they are.
+    limits
+        The most a file or a dump may hold; a fitted model is the caller's own, and may be of any size.
 
     Returns
     -------
@@ -86,11 +89,11 @@ def load(model: Any, *, feature_names: Sequence[str] | None = None) -> Model:
     if isinstance(model, (str, os.PathLike)):
         from arborshap.models._files import load_file
 
-        return load_file(model, feature_names)
+        return load_file(model, feature_names, limits or DEFAULT)
     if isinstance(model, (list, tuple)) and model and all(isinstance(tree, str) for tree in model):
         from arborshap.models.xgboost_dump import load_dump
 
-        return load_dump(model, feature_names)
+        return load_dump(model, feature_names, limits or DEFAULT)
     # The class's ancestry says who made it, also for a user's own subclass.
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     for library in _LOADERS:

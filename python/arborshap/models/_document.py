@@ -11,6 +11,12 @@ from arborshap.exceptions import ModelError
 T = TypeVar("T")
 
 
+def shown(found: Any) -> str:
+    """Show a value of a file in an error, but not at any length."""
+    text = repr(found[:80] if isinstance(found, (str, bytes)) else found)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def take(document: Any, key: str, kind: type[T], where: str) -> T:
     """Return ``document[key]``, which must be there and be of the kind; `where` names the document in errors."""
     if not isinstance(document, dict) or key not in document:

@@ -7,13 +7,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.limits import DEFAULT, Limits
 from arborshap.models._json import parse_json
 from arborshap.models._model import Model
 from arborshap.models._ubjson import parse_ubjson
 
 
-def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None = None) -> Model:
+def load_file(
+    path: str | os.PathLike[str], feature_names: Sequence[str] | None = None, limits: Limits = DEFAULT
+) -> Model:
     """Read a model file; nothing in it is ever executed, and a pickle is never loaded."""
+    content = _content(path, limits)
+    what = f"the file {Path(path).name!r}"
+    model = read_content(content, what, feature_names, limits)
+    limits.check_forest(model.forest, what)
+    return model
+
+
+def _content(path: str | os.PathLike[str], limits: Limits) -> bytes:
     file = Path(path)
     if "\0" in os.fspath(path):
         raise ModelError(f"{os.fspath(path)!r} cannot be a path")
@@ -27,17 +38,20 @@ def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None 
     if not file.is_file():
         raise ModelError(f"{os.fspath(path)!r} is a directory or device, not a model file")
     try:
-        content = file.read_bytes()
+        return limits.read(file)
     except OSError as error:
         raise ModelError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
-    what = f"the file {file.name!r}"
+
+
+def read_content(content: bytes, what: str, feature_names: Sequence[str] | None, limits: Limits) -> Model:
+    """Read what is in a model file; `what` names it in errors."""
     start = content[:64].lstrip()
     if start.startswith(b"["):
         from arborshap.models.xgboost_dump import load_dump
 
-        return load_dump(parse_json(content, what), feature_names)
+        return load_dump(parse_json(content, what, limits.nesting), feature_names, limits)
     if start.startswith(b"{"):
-        return _load_document(content, what)
+        return _load_document(content, what, limits)
     if start.startswith(b"tree") and b"max_feature_idx=" in content[:4096]:
         from arborshap.models.lightgbm import load_text
 
@@ -45,12 +59,12 @@ def load_file(path: str | os.PathLike[str], feature_names: Sequence[str] | None 
     raise UnsupportedModelError(f"{what} {_guess(content)}")
 
 
-def _load_document(content: bytes, what: str) -> Model:
+def _load_document(content: bytes, what: str, limits: Limits) -> Model:
     from arborshap.models import xgboost, xgboost_document
 
     # After the brace JSON goes on with a key in quotes, UBJSON with the type of the key's length.
     is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
-    parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what)
+    parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what, limits.nesting)
     if isinstance(parsed, dict) and "features_info" in parsed:
         from arborshap.models import catboost_document
 

@@ -8,13 +8,15 @@ from collections import Counter
 from typing import Any
 
 from arborshap.exceptions import ModelError
+from arborshap.limits import DEFAULT
+from arborshap.models._document import shown
 
 # A string, a number or word, a punctuation mark; anything else is a fault.
-_TOKEN = re.compile(r'[ \t\n\r]*(?:("(?:[^"\\]|\\.)*")|([-+.\w]+)|([\[\]{},:]))', re.DOTALL)
+_TOKEN = re.compile(r'[ \t\n\r]*(?:("[^"\\]*(?:\\.[^"\\]*)*")|([-+.\w]+)|([\[\]{},:]))', re.DOTALL)
 
 
-def parse_json(text: str | bytes, what: str) -> Any:
-    """Parse JSON text; `what` names it in errors."""
+def parse_json(text: str | bytes, what: str, nesting: int = DEFAULT.nesting) -> Any:
+    """Parse JSON text; `what` names it in errors, and containers may be nested so deeply."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
@@ -23,9 +25,9 @@ def parse_json(text: str | bytes, what: str) -> Any:
         return json.loads(decoded, object_pairs_hook=_unique)
     except RecursionError:
         # Too deeply nested for the standard parser, as a text dump of a deep tree is.
-        return _parse_nested(decoded, what)
+        return _parse_nested(decoded, what, nesting)
     except _DuplicateKeyError as error:
-        raise ModelError(f"{what} is damaged: the key {error.args[0]!r} appears twice in one object") from None
+        raise ModelError(f"{what} is damaged: the key {shown(error.args[0])} appears twice in one object") from None
     except ValueError as error:
         raise ModelError(f"{what} is not valid JSON: {error}") from None
 
@@ -41,8 +43,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _parse_nested(text: str, what: str) -> Any:
-    """Parse with a stack of open containers instead of recursion: slower, but as deep as memory allows."""
+def _parse_nested(text: str, what: str, nesting: int) -> Any:
+    """Parse with a stack of open containers instead of recursion: slower, but of any depth."""
     result: list[Any] = []
     open_containers: list[Any] = [result]
     keys: list[str | None] = [None]
@@ -77,7 +79,7 @@ def _parse_nested(text: str, what: str) -> Any:
                 raise fault("a key and its colon are missing")
             keys[-1] = _scalar(string, fault)
             if keys[-1] in container:
-                raise ModelError(f"{what} is damaged: the key {keys[-1]!r} appears twice in one object")
+                raise ModelError(f"{what} is damaged: the key {shown(keys[-1])} appears twice in one object")
             token = colon
         else:
             value = {"[": list, "{": dict}[mark]() if mark else _scalar(string or word, fault)
@@ -87,6 +89,8 @@ def _parse_nested(text: str, what: str) -> Any:
             else:
                 container.append(value)
             if mark:
+                if len(open_containers) > nesting:
+                    raise fault(f"more than {nesting:,} containers in each other, too deep for the limits,")
                 open_containers.append(value)
                 keys.append(None)
             expects_value = bool(mark)

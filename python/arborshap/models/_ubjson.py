@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arborshap.exceptions import ModelError
+from arborshap.models._document import shown
 
 _NUMBERS: dict[bytes, np.dtype[Any]] = {
     b"i": np.dtype(">i1"),
@@ -22,6 +23,8 @@ _LENGTHS = {
     ord(marker): struct.Struct(code)
     for marker, code in (("i", ">b"), ("U", ">B"), ("I", ">h"), ("l", ">i"), ("L", ">q"))
 }
+_NESTING = 64
+"""Containers in each other; XGBoost's documents have less than ten, whatever its trees are."""
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 
 
@@ -94,10 +97,12 @@ class _Reader:
             if key is None:
                 container.append(value)
             elif key in container:
-                raise self.fault(f"the key {key!r} appears twice in one object")
+                raise self.fault(f"the key {shown(key)} appears twice in one object")
             else:
                 container[key] = value
             if isinstance(value, (list, dict)):
+                if len(stack) == _NESTING:
+                    raise self.fault(f"more than {_NESTING} containers are in each other")
                 stack.append((container, remaining))
                 container, remaining = value, entries
         if self.position != len(self.content):

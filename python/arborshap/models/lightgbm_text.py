@@ -186,11 +186,16 @@ def _category_sets(
     words = _numbers(fields, "cat_threshold", where, np.uint32, bounds[-1])
     if bounds[0] != 0 or any(a > b for a, b in pairwise(bounds)):
         raise ModelError(f"{where}: cat_boundaries must start at 0 and never fall")
-    sets = {}
+    sets: dict[int, NDArray[np.int64]] = {}
+    used = np.zeros(n_sets, np.bool_)
     for node in np.flatnonzero(is_categorical).tolist():
         number = threshold[node]
         if not 0 <= number < n_sets:
             raise ModelError(f"{where}, node {node}: its set of categories is number {number} of {n_sets}")
+        # LightGBM gives every node a set of its own; many nodes with one large set would take any amount of memory.
+        if used[int(number)]:
+            raise ModelError(f"{where}, node {node}: its set of categories, number {int(number)}, is another node's")
+        used[int(number)] = True
         bitset = words[bounds[int(number)] : bounds[int(number) + 1]]
         bits = np.unpackbits(bitset.astype("<u4").view(np.uint8), bitorder="little")
         sets[node] = np.flatnonzero(bits)

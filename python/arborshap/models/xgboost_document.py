@@ -110,7 +110,7 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     return Document(
         forest=builder.build(base=base, feature_names=_texts(learner, "feature_names")),
         link=link,
-        feature_types=_texts(learner, "feature_types"),
+        feature_types=_feature_types(learner, n_features),
         categories=_category_values(model.get("cats"), n_features),
         iterations=rounds,
     )
@@ -121,6 +121,13 @@ def _texts(learner: dict[str, Any], key: str) -> list[str] | None:
     if not all(isinstance(text, str) for text in texts):
         raise ModelError(f"learner: {key!r} must be a list of strings")
     return list(texts) or None
+
+
+def _feature_types(learner: dict[str, Any], n_features: int) -> list[str] | None:
+    types = _texts(learner, "feature_types")
+    if types is not None and len(types) != n_features:
+        raise ModelError(f"learner: 'feature_types' has {len(types)} entries for {n_features} features")
+    return types
 
 
 def _trees_of(booster: dict[str, Any]) -> tuple[str, dict[str, Any], NDArray[np.float32]]:

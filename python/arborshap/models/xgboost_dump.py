@@ -10,6 +10,7 @@ from typing import Any
 
 from arborshap.exceptions import ModelError
 from arborshap.forest_builder import ForestBuilder
+from arborshap.limits import DEFAULT, Limits
 from arborshap.models._document import take, take_list
 from arborshap.models._json import parse_json
 from arborshap.models._model import Model
@@ -26,11 +27,14 @@ _UNKNOWN_INDICATORS = " Boolean columns are taken to hold 0 and 1, with 0 on the
 _NUMBERED = re.compile(r"f(\d{1,9})")
 
 
-def load_dump(trees: Sequence[Any], feature_names: Sequence[str] | None = None) -> Model:
+def load_dump(trees: Sequence[Any], feature_names: Sequence[str] | None = None, limits: Limits = DEFAULT) -> Model:
     """Read a dump: its trees, each as text or already parsed."""
     if not trees:
         raise ModelError("the dump holds no trees")
-    parsed = [parse_json(tree, f"tree {t}") if isinstance(tree, str) else tree for t, tree in enumerate(trees)]
+    limits.check("trees", len(trees), "the dump")
+    parsed = [
+        parse_json(tree, f"tree {t}", limits.nesting) if isinstance(tree, str) else tree for t, tree in enumerate(trees)
+    ]
     flat = [_flatten(t, root) for t, root in enumerate(parsed)]
     nodes = [node for tree in flat for node in tree]
     position = _positions({node.column for node in nodes if node.column is not None}, feature_names)
@@ -47,7 +51,9 @@ def load_dump(trees: Sequence[Any], feature_names: Sequence[str] | None = None) 
     if any(node.is_indicator for node in nodes):
         unknown += _UNKNOWN_INDICATORS
     warnings.warn(unknown, stacklevel=4)
-    return Model(forest=builder.build(feature_names=feature_names), library="xgboost dump", tolerance=TOLERANCE)
+    forest = builder.build(feature_names=feature_names)
+    limits.check_forest(forest, "the dump")
+    return Model(forest=forest, library="xgboost dump", tolerance=TOLERANCE)
 
 
 def _positions(columns: set[str], feature_names: Sequence[str] | None) -> dict[str, int]:

@@ -134,6 +134,10 @@ def _category_sets(where: str, tree: dict[str, Any], leaf: NDArray[np.bool_]) ->
         sets[node] = categories[start : start + size]
         if (sets[node] >= _MAX_CATEGORY).any():
             raise ModelError(f"{where}, node {node}: category {sets[node].max()} is beyond what XGBoost can hold")
+    # XGBoost gives every node a part of its own; many nodes with one large part would take any amount of memory.
+    used = sum(map(len, sets.values()))
+    if used > len(categories):
+        raise ModelError(f"{where}: its nodes use {used} categories, but it lists {len(categories)}; two share some")
     bare = [node for node in np.flatnonzero((categorical == 1) & ~leaf).tolist() if node not in sets]
     if bare:
         raise ModelError(f"{where}, node {bare[0]}: a categorical split without categories")

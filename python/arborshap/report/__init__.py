@@ -10,12 +10,12 @@ import base64
 import hashlib
 import html
 import os
-import secrets
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 from typing import Any
 
+from arborshap._whole_files import appearing_whole
 from arborshap.exceptions import InputError
 from arborshap.explanation import Explanation
 from arborshap.report.content import Content
@@ -34,13 +34,8 @@ def write_report(
         raise InputError(f"max_rows must be a whole number from 1 up, got {max_rows!r}")
     target = Path(path)
     page = build_report(explanation, title or "What the model looks at", max_rows)
-    # Beside the target and then moved: whoever opens the page sees the old one or the new one, never half of one.
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
+    with appearing_whole(target) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 

@@ -42,10 +42,11 @@ def test_a_signal_ends_it_without_a_trace(files: Files, signal_sent: signal.Sign
     command = explain(files, "long.csv", "out.csv", "--chunk-rows", 10)
     running = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
-    while sorted(files.directory.iterdir()) == before and time.monotonic() < deadline:
+    while sorted(files.directory.iterdir()) == before and running.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.1)
-    assert sorted(files.directory.iterdir()) != before  # the output has begun
+    assert running.poll() is None, running.communicate()  # in the middle of its work: the output has begun
+    assert sorted(files.directory.iterdir()) != before
     running.send_signal(signal_sent)
     _, said = running.communicate(timeout=30)
     assert running.returncode == status

@@ -1,0 +1,348 @@
+"""Backgrounds, explanations and importance of Dask arrays and dataframes: ``pip install 'arborshap[dask]'``.
+
+The explainer stands in a graph once, as bytes, and every partition's task refers to it. A worker fetches it once and
+keeps it put together for all its tasks; it does not need the model's library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+try:
+    from dask import delayed
+except ImportError as missing:
+    raise ImportError("arborshap.distributed.dask needs Dask: pip install 'arborshap[dask]'") from missing
+
+from arborshap._checks import checked_choice, checked_dtype
+from arborshap.distributed import _parts
+from arborshap.distributed._sent import Sent
+from arborshap.exceptions import InputError
+from arborshap.explanation import PAIR_INDICES
+from arborshap.importance import Importance, TopValues, number_of_players
+
+if TYPE_CHECKING:
+    from arborshap.background import Background
+    from arborshap.explainer import IndexName, TreeExplainer
+    from arborshap.groups import Groups
+
+Part = TypeVar("Part")
+
+INDICES = ("shapley", "taylor", "interaction", "banzhaf")
+
+
+def background(
+    model: Any,
+    data: Any,
+    *,
+    groups: Groups | None = None,
+    sample_weight: Any = None,
+    feature_names: Sequence[str] | None = None,
+    verify: bool = True,
+    n_jobs: int = 1,
+) -> Background:
+    """Count a background where its partitions are, and merge the counts; ``TreeExplainer(model, background)`` is next.
+
+    However the rows are cut into partitions, and whichever worker does what, the result is the same to the last bit.
+    It is computed at once, with the scheduler that `dask.compute` would use.
+
+    Parameters
+    ----------
+    model
+        The model, as `TreeExplainer` takes it. It stays here: workers get its trees.
+    data
+        A Dask array or dataframe. Partitions may be empty.
+    groups, feature_names
+        As for `TreeExplainer`.
+    sample_weight
+        The weight of each row: a Dask array or series, cut as `data` is.
+    verify
+        Compare our margins with the library's own predictions, here, on the first thousand rows.
+    n_jobs
+        Threads a task may use. Dask runs a task on each thread of a worker, so one is enough as a rule.
+    """
+    cut_weights = _cut_alike(sample_weight, "sample_weight", data, "data")
+    rows = _pieces(data)
+    weights = _pieces_beside(cut_weights, rows)
+    reader = _parts.reader(model, _first_rows(rows), groups, feature_names, verify)
+    sent = _broadcast(Sent.of(reader, "shapley", n_jobs))
+    count = delayed(_parts.background_of, pure=True)
+    counted = [
+        count(sent, part, some, f"partition {i}") for i, (part, some) in enumerate(zip(rows, weights, strict=True))
+    ]
+    return _reduced(_parts.merged, counted)
+
+
+def explain(
+    explainer: TreeExplainer,
+    X: Any,
+    *,
+    y: Any = None,
+    index: IndexName = "shapley",
+    dtype: Any = np.float64,
+    n_jobs: int = 1,
+) -> Any:
+    """Explain rows partition by partition, when they are asked for.
+
+    Parameters
+    ----------
+    explainer
+        The explainer.
+    X
+        A Dask array or dataframe. Partitions may be empty.
+    y
+        The label of each row, for ``model_output="log_loss"`` only: a Dask array or series, cut as `X` is.
+    index
+        ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
+    dtype
+        float64, or float32 to halve a big result.
+    n_jobs
+        Threads a task may use.
+
+    Returns
+    -------
+    Dask array or dataframe
+        As `X` is. An array has the shape of the explainer's values, with the chunks of `X` along its rows. A dataframe
+        has the form of `Explanation.to_frame`: a column a player, with the index of `X`; for an index of pairs, or
+        several outputs, one row a value.
+    """
+    checked_choice("index", index, INDICES)
+    kind = checked_dtype(dtype)
+    labels = _cut_alike(y, "y", X)
+    sent = _broadcast(Sent.of(explainer, index, n_jobs))
+    if not _is_frame(X):
+        return _map_blocks(_values, explainer, X, labels, sent, _axes(explainer, index), kind, index=index, dtype=kind)
+    like = explainer(X._meta, None if y is None else y._meta, index=index, dtype=kind).to_frame("pandas")
+    frame = X.map_partitions(_frame, sent, labels, index, kind, meta=like)
+    one_row_a_value = len(_axes(explainer, index)) > 1
+    return frame.clear_divisions() if one_row_a_value else frame
+
+
+def top_values(
+    explainer: TreeExplainer,
+    X: Any,
+    k: int,
+    *,
+    y: Any = None,
+    index: IndexName = "shapley",
+    dtype: Any = np.float64,
+    n_jobs: int = 1,
+) -> Any:
+    """Keep only the `k` values of largest size in each row, and whose they are, when they are asked for.
+
+    Parameters
+    ----------
+    explainer, X, y, dtype, n_jobs
+        As for `explain`.
+    k
+        How many to keep.
+    index
+        ``"shapley"`` or ``"banzhaf"``.
+
+    Returns
+    -------
+    TopValues of Dask arrays, or a Dask dataframe
+        For an array, what `TreeExplainer.top_values` returns; compute both parts in one go. For a dataframe, columns
+        ``player_1``, ``value_1``, ``player_2`` and so on, with the name of the output behind it where there are
+        several; players are categories.
+    """
+    checked_choice("index", index, ["shapley", "banzhaf"])
+    kind, k = checked_dtype(dtype), number_of_players(explainer, k)
+    labels = _cut_alike(y, "y", X)
+    sent = _broadcast(Sent.of(explainer, index, n_jobs))
+    axes = (k, *_axes(explainer, index)[1:])
+    if not _is_frame(X):
+        both = np.dtype([("player", np.int32), ("value", kind)])
+        packed = _map_blocks(_top_block, explainer, X, labels, sent, axes, both, k=k, index=index, dtype=kind)
+        return TopValues(packed["player"], packed["value"])
+    explainer._read(X._meta, "X")
+    nothing = TopValues(np.empty((0, *axes), np.int32), np.empty((0, *axes), kind))
+    like = _frame_of_top(explainer, nothing, X._meta.index)
+    return X.map_partitions(_top_frame, sent, labels, k, index, kind, meta=like)
+
+
+def importance(
+    explainer: TreeExplainer,
+    X: Any,
+    *,
+    y: Any = None,
+    index: IndexName = "shapley",
+    sample_weight: Any = None,
+    n_jobs: int = 1,
+) -> Importance:
+    """Average the size of the values over all rows; no partition leaves more than a sum behind.
+
+    It is computed at once. Sums are of floating-point numbers in the order of the partitions: other partitions may
+    give other last bits, other workers do not.
+
+    Parameters
+    ----------
+    explainer, X, y, n_jobs
+        As for `explain`.
+    index
+        ``"shapley"`` or ``"banzhaf"`` for players; ``"taylor"`` or ``"interaction"`` for pairs of them.
+    sample_weight
+        The weight of each row: a Dask array or series, cut as `X` is.
+    """
+    checked_choice("index", index, INDICES)
+    rows = _pieces(X)
+    both = {"y": y, "sample_weight": sample_weight}
+    labels, weights = (_pieces_beside(_cut_alike(of, what, X), rows) for what, of in both.items())
+    sent = _broadcast(Sent.of(explainer, index, n_jobs))
+    add = delayed(_parts.sizes_of, pure=True)
+    sums = [
+        add(sent, part, label, weight, index, f"partition {i}")
+        for i, (part, label, weight) in enumerate(zip(rows, labels, weights, strict=True))
+    ]
+    return _reduced(_parts.total_of, sums).mean(explainer, index)
+
+
+def _is_frame(rows: Any) -> bool:
+    return type(rows).__module__.startswith("dask.dataframe")
+
+
+def _cut_alike(beside: Any, what: str, rows: Any, rows_name: str = "X") -> Any:
+    """Check that rows are Dask's, and that what comes with each of them is too and has the same partitions."""
+    if _is_frame(rows):
+        if beside is None:
+            return None
+        if not _is_frame(beside) or beside.npartitions != rows.npartitions or beside.divisions != rows.divisions:
+            raise InputError(f"{what} must be a Dask series with the partitions of {rows_name}, such as a column of it")
+        return beside
+    if not _is_array(rows) or rows.ndim != 2:
+        raise InputError(
+            f"{rows_name} must be a Dask array of rows and columns, or a Dask dataframe; got a {type(rows).__name__}. "
+            "Rows in memory need no Dask: give them to TreeExplainer"
+        )
+    if beside is None:
+        return None
+    if not _is_array(beside) or beside.ndim != 1:
+        raise InputError(f"{what} must be a Dask array of one number per row of {rows_name}")
+    if not np.isnan([beside.shape[0], rows.shape[0]]).any():
+        if beside.shape[0] != rows.shape[0]:
+            raise InputError(f"{what} has {beside.shape[0]} entries, but {rows_name} has {rows.shape[0]} rows")
+        return beside.rechunk((rows.chunks[0],))
+    if beside.numblocks[0] != rows.numblocks[0]:
+        raise InputError(f"{what} must have the chunks of {rows_name}, whose sizes are not known")
+    return beside
+
+
+def _is_array(rows: Any) -> bool:
+    return type(rows).__module__.startswith("dask.array")
+
+
+def _pieces(rows: Any) -> list[Any]:
+    """List the partitions, each a delayed matrix or frame."""
+    if _is_frame(rows):
+        return list(rows.to_delayed())
+    return list(rows.rechunk({1: -1}).to_delayed()[:, 0])
+
+
+def _pieces_beside(beside: Any, rows: list[Any]) -> list[Any]:
+    return [None] * len(rows) if beside is None else list(beside.to_delayed())
+
+
+def _first_rows(pieces: Iterable[Any]) -> Any:
+    """Compute the first rows there are; only these come here, the others stay in the partition."""
+    rows: Any = ()
+    for piece in pieces:
+        rows = piece[: _parts.VERIFIED].compute()
+        if len(rows):
+            break
+    return rows
+
+
+def _broadcast(sent: Sent) -> Any:
+    """Make it one node of a graph, which all tasks depend on.
+
+    Scattered data would be gone with the worker that has it; a node of the graph is sent again.
+    """
+    return delayed(sent, name=f"explainer-{sent.fingerprint}", traverse=False)
+
+
+def _reduced(merge: Callable[[Iterable[Part]], Part], parts: list[Any]) -> Part:
+    """Merge partial results in a tree, and compute it."""
+    merge_some = delayed(merge, pure=True)
+    while len(parts) > 1:
+        parts = [merge_some(parts[i : i + _parts.FAN_IN]) for i in range(0, len(parts), _parts.FAN_IN)]
+    whole: Part = parts[0].compute()
+    return whole
+
+
+def _axes(explainer: TreeExplainer, index: str) -> tuple[int, ...]:
+    """The axes of one row's values."""
+    players = (len(explainer.feature_names),) * (2 if index in PAIR_INDICES else 1)
+    return players if explainer._n_outputs == 1 else (*players, explainer._n_outputs)
+
+
+def _map_blocks(
+    function: Any,
+    explainer: TreeExplainer,
+    X: Any,
+    y: Any,
+    sent: Any,
+    axes: tuple[int, ...],
+    block_dtype: Any,
+    **options: Any,
+) -> Any:
+    """Map a function over the blocks of an array; it is given each with its labels, and its number."""
+    import dask.array as da
+
+    explainer._read(np.empty((0, X.shape[1])), "X")
+    rows = X.rechunk({1: -1})
+    return da.map_blocks(
+        function,
+        *([rows] if y is None else [rows, y[:, np.newaxis]]),
+        sent=sent,
+        options=options,
+        chunks=(rows.chunks[0], *((length,) for length in axes)),
+        new_axis=list(range(2, len(axes) + 1)) or None,
+        meta=np.empty((0,) * (len(axes) + 1), block_dtype),
+    )
+
+
+def _values(*blocks: Any, sent: Sent, options: dict[str, Any], block_id: tuple[int, ...]) -> Any:
+    rows, labels = _with_labels(blocks)
+    return _parts.values_of(sent, rows, labels, where=f"partition {block_id[0]}", **options)
+
+
+def _top_block(*blocks: Any, sent: Sent, options: dict[str, Any], block_id: tuple[int, ...]) -> Any:
+    rows, labels = _with_labels(blocks)
+    top = _parts.top_values_of(sent, rows, labels, where=f"partition {block_id[0]}", **options)
+    packed = np.empty(top.values.shape, [("player", np.int32), ("value", top.values.dtype)])
+    packed["player"], packed["value"] = top
+    return packed
+
+
+def _with_labels(blocks: tuple[Any, ...]) -> tuple[Any, Any]:
+    return (blocks[0], None) if len(blocks) == 1 else (blocks[0], blocks[1][:, 0])
+
+
+def _frame(rows: Any, sent: Sent, labels: Any, index: IndexName, dtype: Any, partition_info: dict[str, Any]) -> Any:
+    where = f"partition {partition_info['number']}"
+    return _parts.explained(sent, rows, labels, index, dtype, where).to_frame("pandas")
+
+
+def _top_frame(
+    rows: Any, sent: Sent, labels: Any, k: int, index: IndexName, dtype: Any, partition_info: dict[str, Any]
+) -> Any:
+    where = f"partition {partition_info['number']}"
+    top = _parts.top_values_of(sent, rows, labels, k, index, dtype, where)
+    return _frame_of_top(sent.explainer(), top, rows.index)
+
+
+def _frame_of_top(explainer: TreeExplainer, top: TopValues, row_index: Any) -> Any:
+    import pandas as pd
+
+    several = top.values.ndim == 3
+    names = explainer.output_names or [str(output) for output in range(explainer._n_outputs)]
+    columns = {}
+    for place in range(top.values.shape[1]):
+        for output, name in enumerate(names if several else [""]):
+            at = (slice(None), place, output) if several else (slice(None), place)
+            label = f"{place + 1}_{name}" if several else f"{place + 1}"
+            columns[f"player_{label}"] = pd.Categorical.from_codes(top.players[at], explainer.feature_names)
+            columns[f"value_{label}"] = top.values[at]
+    return pd.DataFrame(columns, index=row_index)

@@ -1,0 +1,83 @@
+"""How large a model file may be: it may come from a stranger, and what is read of it stays in memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from arborshap.exceptions import InputError, ModelError
+from arborshap.forest import Forest
+
+Content: TypeAlias = bytes  # which in the class below is a limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most that a model file or a saved explainer may hold; more is a `ModelError` that names the limit.
+
+    Whatever the limits are, reading a file takes memory in proportion to its size, so `bytes` bounds that too.
+
+    Attributes
+    ----------
+    bytes
+        Size of the file.
+    trees, nodes
+        Trees of the model, and nodes of all of them.
+    depth
+        Splits on the longest path from a root to a leaf.
+    features
+        Columns of a row. A file of a few bytes can claim any number.
+    categories
+        Members of all sets of categories, together.
+    """
+
+    bytes: int = 2**30
+    trees: int = 2**20
+    nodes: int = 2**27
+    depth: int = 2**17
+    features: int = 2**20
+    categories: int = 2**26
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            given = getattr(self, field.name)
+            if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
+                raise InputError(f"the limit of {field.name} must be a whole number from 1 up, got {given!r}")
+
+    @property
+    def nesting(self) -> int:
+        """How deeply containers in a text may be nested: a dump has two for each node of a path."""
+        return 2 * self.depth + 64
+
+    def read(self, path: str | os.PathLike[str]) -> Content:
+        """Read a file that is not too large."""
+        with Path(path).open("rb") as file:
+            self.check("bytes", os.fstat(file.fileno()).st_size, f"the file {str(path)!r}")
+            content = file.read()
+        self.check("bytes", len(content), f"the file {str(path)!r}")  # it may have grown, and some tell no size
+        return content
+
+    def check_forest(self, forest: Forest, what: str) -> None:
+        """Refuse a forest that exceeds a limit; `what` names where it is from."""
+        self.check("trees", forest.n_trees, what)
+        self.check("nodes", forest.n_nodes, what)
+        self.check("depth", forest.max_depth, what)
+        self.check("features", forest.n_features, what)
+        self.check("categories", len(forest.categories), what)
+
+    def check(self, name: str, found: int, what: str) -> None:
+        """Refuse what exceeds the limit of that name."""
+        most = getattr(self, name)
+        if found > most:
+            has = f"is {found:,} deep" if name == "depth" else f"has {found:,} {name}"
+            raise ModelError(
+                f"{what} {has}, and limits allow {most:,}; if you trust it, pass limits=Limits({name}=...)"
+            )
+
+
+DEFAULT = Limits()
+"""What holds where nothing else is said."""
