@@ -77,6 +77,14 @@ def with_missing(filled: NDArray[Any], missing: NDArray[np.bool_], what: str, na
     return column
 
 
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of any type holds nothing: None, NaN, or one of pandas' own marks."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    # NaN is not itself; whether a cell of any other type is may not even be a bool.
+    return isinstance(cell, (Real, Decimal, np.datetime64, np.timedelta64)) and bool(cell != cell)
+
+
 def refused(what: str, name: str | int, dtype: object) -> InputError:
     """Say that a column cannot be read as numbers."""
     return InputError(
@@ -116,7 +124,7 @@ def floats(column: NDArray[Any], what: str, name: str | int) -> NDArray[Any]:
 
 def _number(cell: Any, what: str, name: str | int, row: int) -> float:
     """Read one cell of an object column: a real number, or nothing (None, pandas.NA)."""
-    if cell is None or type(cell).__name__ == "NAType":
+    if is_missing(cell):
         return float("nan")
     if not isinstance(cell, (Real, Decimal, np.bool_)):
         shown = repr(cell)

@@ -151,7 +151,7 @@ class TreeExplainer:
             self._core = self._compile(background.matrix, weights)
             if output is not None:
                 players, threads = self._n_players, self._n_threads
-                matrix = background.matrix
+                matrix = background.matrix.copy()  # the caller's array may change
                 self._rescaled = Rescaled(output, forest.native, self._core, players, matrix, weights, threads)
                 self.output_names = None if output.is_loss else self.output_names
         # Without a background the first rows that come are what the model can be verified on.

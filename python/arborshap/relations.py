@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from arborshap._numbers import is_missing
 from arborshap.exceptions import ModelError, UnsupportedModelError
 
 Sources: TypeAlias = list[frozenset[int]]
@@ -218,13 +219,9 @@ def _imputed(imputer: Any, n_inputs: int) -> Sources:
     statistics = imputer.statistics_
     kept = np.arange(n_inputs)
     if not getattr(imputer, "keep_empty_features", False):
-        kept = np.array([j for j in kept if not _is_nan(statistics[j])], np.intp)
+        kept = np.array([j for j in kept if not is_missing(statistics[j])], np.intp)
     marked = imputer.indicator_.features_ if imputer.add_indicator else ()
     return _each([*kept, *marked])
-
-
-def _is_nan(value: Any) -> bool:
-    return bool(value != value)
 
 
 def _marked_missing(indicator: Any, _: int) -> Sources:

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use container::damaged;
 use container::{Reader, Writer};
@@ -33,6 +34,9 @@ pub struct Notes {
     /// Lists of numbers, by their name.
     pub numbers: BTreeMap<String, Vec<f64>>,
 }
+
+/// Counts saves, so that threads that save to one place at once do not write into each other's file.
+static SAVED: AtomicU64 = AtomicU64::new(0);
 
 /// Before the name of every note.
 const TEXTS: &str = "texts.";
@@ -130,8 +134,9 @@ impl Explainer {
     /// Writes [`Self::to_bytes`] to a file: all of it, or nothing.
     pub fn save(&self, path: impl AsRef<Path>, notes: &Notes) -> Result<()> {
         let path = path.as_ref();
+        let number = SAVED.fetch_add(1, Ordering::Relaxed);
         let mut beside = path.as_os_str().to_owned();
-        beside.push(format!(".{}.part", std::process::id()));
+        beside.push(format!(".{}-{number}.part", std::process::id()));
         let write = || {
             let mut file = std::fs::File::create(&beside)?;
             file.write_all(&self.to_bytes(notes))?;

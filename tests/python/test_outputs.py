@@ -358,6 +358,15 @@ def test_a_row_has_the_same_bits_whatever_is_explained_with_it(name: str, monkey
     assert seen[-1] == 1.0
 
 
+def test_a_background_that_changes_later_changes_nothing() -> None:
+    X = data().X
+    background = X[BACKGROUND].copy()
+    explainer = TreeExplainer(classifier("lightgbm").model, background, model_output="probability")
+    values = explainer.shap_values(X[:5])
+    background[:] = 0.0
+    np.testing.assert_array_equal(explainer.shap_values(X[:5]), values)
+
+
 def test_no_rows_have_no_values() -> None:
     X = data().X
     explainer = TreeExplainer(classifier("lightgbm, 3 classes").model, X[BACKGROUND], model_output="probability")

@@ -275,6 +275,24 @@ def test_scatter_of_missing_and_text_cells() -> None:
     assert set(np.round(points(ax)[:, 0])) == {0, 1}
 
 
+def test_cells_that_pandas_calls_missing_are_drawn_as_such() -> None:
+    pd = pytest.importorskip("pandas")
+    data = np.empty((12, 3), dtype=object)
+    data[:, 0] = np.arange(12)
+    data[:, 1] = True
+    data[:, 2] = pd.Timestamp("2026-01-01")
+    data[::4, :2] = pd.NA
+    data[::4, 2] = pd.NaT
+    explanation = make(n=12, p=3, data=data)
+    explanation.plot.beeswarm().figure.canvas.draw()
+    ax = explanation.plot.scatter("f0", color="f1")
+    assert (points(ax)[:, 0] < 1).sum() == 3
+    assert set(labels(explanation[4].plot.waterfall())) == {"f0 = missing", "f1 = missing", "f2 = missing"}
+    assert "f0 = missing" in explanation[4]._repr_html_()
+    group = make(n=12, p=1, data=data, data_names=["a", "b", "c"], data_players=["f0"] * 3)
+    assert labels(group[4].plot.bar()) == ["f0 = missing, missing, missing"]
+
+
 def test_scatter_of_a_group_needs_its_column() -> None:
     explanation = Explanation(
         RNG.normal(size=(9, 2)),

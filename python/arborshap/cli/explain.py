@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -44,12 +43,11 @@ def explain(wanted: argparse.Namespace) -> None:
         ids=wanted.id,
         spaces_are_underscores=explainer._model.library.startswith("lightgbm"),
     )
-    with ExitStack() as files:
-        out = files.enter_context(appearing_whole(wanted.out))
-        if wanted.report is not None:
-            _report(explainer, rows, columns, wanted.index, files.enter_context(appearing_whole(wanted.report)))
+    with appearing_whole(wanted.out) as out:
         with out.open("wb") as file:
             n_rows = _write_all(explainer, rows, columns, file, wanted)
+        if wanted.report is not None:  # before the values appear, so that both do or none
+            _report(explainer, rows, columns, wanted.index, wanted.report)
     _summarise(explainer, n_rows, time.perf_counter() - start, wanted)
 
 
@@ -111,9 +109,7 @@ def _write(
 
 
 def _report(explainer: TreeExplainer, rows: Table, columns: Columns, index: Any, page: Path) -> None:
-    first = next(rows.batches(columns, REPORTED), None)
-    if first is None:
-        raise InputError(f"rows {str(rows.path)!r} has no rows")
+    first = next(rows.batches(columns, REPORTED))
     if first.n_rows == REPORTED and rows.n_rows != REPORTED:
         print(f"arborshap: the report shows the first {REPORTED} rows", file=sys.stderr)
     explainer(first.rows, index=index).report(page)

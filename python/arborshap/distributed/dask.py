@@ -115,7 +115,7 @@ def explain(
     if not _is_frame(X):
         return _map_blocks(_values, explainer, X, labels, sent, _axes(explainer, index), kind, index=index, dtype=kind)
     like = explainer(X._meta, None if y is None else y._meta, index=index, dtype=kind).to_frame("pandas")
-    frame = X.map_partitions(_frame, sent, labels, index, kind, meta=like)
+    frame = X.map_partitions(_frame, sent, labels, index, kind, meta=_with_texts(like))
     one_row_a_value = len(_axes(explainer, index)) > 1
     return frame.clear_divisions() if one_row_a_value else frame
 
@@ -323,6 +323,14 @@ def _with_labels(blocks: tuple[Any, ...]) -> tuple[Any, Any]:
 def _frame(rows: Any, sent: Sent, labels: Any, index: IndexName, dtype: Any, partition_info: dict[str, Any]) -> Any:
     where = f"partition {partition_info['number']}"
     return _parts.explained(sent, rows, labels, index, dtype, where).to_frame("pandas")
+
+
+def _with_texts(like: Any) -> Any:
+    """Give columns of texts the type that pandas gives them where there are rows to tell it by."""
+    import pandas as pd
+
+    text = pd.Series(["text"]).dtype
+    return like.astype({name: text for name in like.columns if like[name].dtype == object})
 
 
 def _top_frame(

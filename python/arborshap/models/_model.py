@@ -50,3 +50,8 @@ class Model:
     raw_predict: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
     tolerance: float = 1e-9
     encode: Callable[[Any], NDArray[np.float64]] | None = None
+
+
+def class_names(classes: NDArray[Any] | None, n_outputs: int) -> list[str] | None:
+    """Call the outputs of a classifier after its classes, where it has one for each; of two it has but one."""
+    return [str(label) for label in classes] if classes is not None and len(classes) == n_outputs > 1 else None

@@ -29,7 +29,8 @@ def load(model: Any) -> Model:
         model.save_model(path, format="json")
         with open(path, "rb") as file:
             exported = file.read()
-    forest, link = read_document(parse_json(exported, "what CatBoost exported"))
+    classes = _classes(model)
+    forest, link = read_document(parse_json(exported, "what CatBoost exported"), classes)
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
         # Not every class lets its own predict say so, but this one always can.
@@ -40,7 +41,7 @@ def load(model: Any) -> Model:
         forest=forest,
         library=f"catboost {catboost.__version__}",
         link=link,
-        classes=_classes(model),
+        classes=classes,
         raw_predict=raw_predict,
     )
 

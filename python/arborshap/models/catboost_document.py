@@ -11,6 +11,7 @@ from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest import Forest, as_array, frozen_copy
 from arborshap.forest_builder import ForestBuilder
 from arborshap.models._document import take, take_list
+from arborshap.models._model import class_names
 
 _LINKS = {
     **dict.fromkeys(("Logloss", "CrossEntropy", "MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"), "logistic"),
@@ -28,8 +29,8 @@ Split = tuple[int, float, bool]
 """Column, border, and whether a missing value counts as above it."""
 
 
-def read_document(document: Any) -> tuple[Forest, str]:
-    """Turn a parsed export into a forest and its link."""
+def read_document(document: Any, classes: NDArray[Any] | None = None) -> tuple[Forest, str]:
+    """Turn a parsed export into a forest and its link; outputs are called after the classes, if one for each."""
     features = take(document, "features_info", dict, "CatBoost model")
     scale_and_bias = take_list(document, "scale_and_bias", "CatBoost model")
     if len(scale_and_bias) != 2:
@@ -42,7 +43,10 @@ def read_document(document: Any) -> tuple[Forest, str]:
         reader.add_oblivious(tree)
     for tree in take_list(document, "trees", "CatBoost model") if "trees" in document else []:
         reader.add_nested(tree)
-    return reader.builder.build(base=bias, feature_names=names if any(names) else None), _link(document)
+    forest = reader.builder.build(
+        base=bias, feature_names=names if any(names) else None, output_names=class_names(classes, len(bias))
+    )
+    return forest, _link(document)
 
 
 def _columns(features: dict[str, Any]) -> tuple[list[str], dict[int, tuple[int, bool]]]:

@@ -26,7 +26,8 @@ def load(model: Any) -> Model:
         booster = model
     else:
         raise unsupported(model)
-    text = read_text(booster.model_to_string())
+    classes = model.classes_ if isinstance(model, lightgbm.LGBMClassifier) else None
+    text = read_text(booster.model_to_string(), classes)
     forest = text.forest
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -39,7 +40,7 @@ def load(model: Any) -> Model:
         library=f"lightgbm {lightgbm.__version__}",
         link=text.link,
         steepness=text.steepness,
-        classes=model.classes_ if isinstance(model, lightgbm.LGBMClassifier) else None,
+        classes=classes,
         raw_predict=raw_predict,
         encode=_encoder(text),
     )

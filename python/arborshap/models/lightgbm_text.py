@@ -16,6 +16,7 @@ from arborshap.forest import Forest, frozen_copy
 from arborshap.forest_builder import ForestBuilder, Missing
 from arborshap.models._document import whole
 from arborshap.models._json import parse_json
+from arborshap.models._model import class_names
 
 _LINKS = {
     **dict.fromkeys(("binary", "cross_entropy", "multiclassova"), "logistic"),
@@ -48,8 +49,8 @@ class Text:
     """How many iterations the forest is the mean of (a random forest), else 1."""
 
 
-def read_text(text: str) -> Text:
-    """Turn a model text into a forest."""
+def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
+    """Turn a model text into a forest; outputs are called after the classes, if there is one for each."""
     lines = (line.rstrip("\r") for line in text.split("\n"))
     header, first = _block(lines, "the header")
     blocks: list[dict[str, str]] = []
@@ -78,7 +79,9 @@ def read_text(text: str) -> Text:
         _add_tree(builder, f"tree {t}", block, t % n_outputs, averaged, has_counts)
     link, steepness = _link(header.get("objective", ""))
     return Text(
-        forest=builder.build(feature_names=_feature_names(header, n_features)),
+        forest=builder.build(
+            feature_names=_feature_names(header, n_features), output_names=class_names(classes, n_outputs)
+        ),
         link=link,
         steepness=steepness,
         categories=_pandas_categories(lines),

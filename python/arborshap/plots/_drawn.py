@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._numbers import is_missing
 from arborshap.exceptions import InputError
 from arborshap.plots._style import checked_max_display, short_cell, short_name
 
@@ -84,8 +85,9 @@ def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> st
     if len(columns) == 1:
         return short_cell(row[columns[0]])
     cells = [row[column] for column in columns]
-    hot = [column for column, cell in zip(columns, cells, strict=True) if cell == 1]
-    if len(hot) == 1 and sum(cell == 0 for cell in cells) == len(cells) - 1:
+    known = [(column, cell) for column, cell in zip(columns, cells, strict=True) if not is_missing(cell)]
+    hot = [column for column, cell in known if cell == 1]
+    if len(hot) == 1 and sum(cell == 0 for _, cell in known) == len(cells) - 1:
         return short_name(names[hot[0]], 24)
     shown = [short_name(short_cell(cell), 10) for cell in (cells if len(cells) <= 4 else cells[:3])]
     return ", ".join(shown if len(cells) <= 4 else [*shown, "…"])
@@ -111,9 +113,13 @@ def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
         return column.astype(np.float64)
     if column.dtype.kind != "O":
         return None
-    if not all(cell is None or cell != cell or isinstance(cell, (int, float, np.number, np.bool_)) for cell in column):
+    missing = [is_missing(cell) for cell in column]
+    known = [cell for cell, is_absent in zip(column, missing, strict=True) if not is_absent]
+    if not all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in known):
         return None
-    return np.array([np.nan if cell is None or cell != cell else float(cell) for cell in column])
+    numbers = np.full(len(column), np.nan)
+    numbers[~np.array(missing, dtype=bool)] = known
+    return numbers
 
 
 def check_output(explanation: Explanation, plot: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._numbers import is_missing
 from arborshap.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
 
 def short_cell(cell: Any) -> str:
     """A cell of a row in few characters."""
-    if cell is None or cell != cell:  # NaN is not itself, in whatever type it comes
+    if is_missing(cell):
         return "missing"
     if isinstance(cell, (bool, np.bool_)):
         return str(bool(cell))

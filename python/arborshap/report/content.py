@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._numbers import is_missing
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
 from arborshap.report.packing import packed
@@ -117,7 +118,7 @@ def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[list[str]
     levels: list[list[str] | None] = []
     for j in range(data.shape[1]):
         column = data[:, j]
-        missing = np.array([_is_missing(cell) for cell in column], dtype=bool)
+        missing = np.array([is_missing(cell) for cell in column], dtype=bool)
         present = column[~missing]
         cells[missing, j] = np.nan
         if all(isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) for cell in present):
@@ -128,10 +129,6 @@ def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[list[str]
         cells[~missing, j] = codes
         levels.append([str(name) for name in names])
     return cells, levels
-
-
-def _is_missing(cell: Any) -> bool:
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
 def mean_size(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arborshap._numbers import is_missing
 from arborshap.trace.steps import Edge, Leaf, Split
 
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def numbers(values: tuple[float, ...]) -> str:
 
 def cell_text(cell: Any) -> str:
     """A cell of a row as a reader wants it: numbers short, a gap named."""
-    if isinstance(cell, (float, np.floating)):
-        return "missing" if np.isnan(cell) else f"{cell:.4g}"
-    return "missing" if cell is None else str(cell)
+    if is_missing(cell):
+        return "missing"
+    return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
 
 
 def set_text(players: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._numbers import is_missing
 from arborshap.trace.steps import Edge, Leaf, Split
 from arborshap.trace.text import as_text
 
@@ -146,10 +147,10 @@ def _edge_to_dict(edge: Edge) -> dict[str, Any]:
 
 
 def _plain(cell: Any) -> bool | int | float | str | None:
-    if cell is None or cell is True or cell is False:
-        return cell
+    if is_missing(cell):
+        return None
     if isinstance(cell, (np.bool_, np.number)):
         cell = cell.item()
     if isinstance(cell, float):
-        return cell if np.isfinite(cell) else None if np.isnan(cell) else str(cell)
+        return cell if np.isfinite(cell) else str(cell)
     return cell if isinstance(cell, (bool, int)) else str(cell)

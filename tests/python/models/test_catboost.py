@@ -68,3 +68,11 @@ def test_scale_and_bias_are_applied() -> None:
     model = fitted("CatBoostRegressor", "y")
     model.set_scale_and_bias(-2.5, 17.0)
     np.testing.assert_allclose(load(model).forest.margin(data().rows)[:, 0], model.predict(data().rows), rtol=1e-9)
+
+
+def test_outputs_are_called_after_the_classes() -> None:
+    given = data()
+    model = catboost.CatBoostClassifier(iterations=2, verbose=0, thread_count=1, allow_writing_files=False)
+    model.fit(given.X, np.array(["red", "green", "blue"])[given.classes])
+    assert load(model).forest.output_names == ("blue", "green", "red")
+    assert load(fitted("CatBoostClassifier", "binary")).forest.output_names is None

@@ -160,3 +160,12 @@ def test_lines_may_end_as_on_windows(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         load(tmp_path / "model.txt").forest.margin(data().rows), raw_score(booster, data().rows), rtol=1e-9
     )
+
+
+def test_outputs_are_called_after_the_classes() -> None:
+    given = data()
+    model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1)
+    model.fit(given.X, np.array(["red", "green", "blue"])[given.classes])
+    explainer = TreeExplainer(model, given.X)
+    assert explainer.output_names == ["blue", "green", "red"]
+    assert explainer.trace(given.X[0], given.X[1], tree=1).outputs == ("green",)
