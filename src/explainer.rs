@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::background::{Background, Kept};
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
-use crate::engine::pattern::{self, Histogram, PatternForest, PatternTables, Source};
+use crate::engine::pattern::{self, Histogram, Onto, PatternForest, PatternTables, Source};
 use crate::engine::plan::{self, Engine, Plan, can_have_tables};
 use crate::engine::traversal::{self, Walk};
 use crate::engine::{cover, leaf_weights};
@@ -381,7 +381,7 @@ impl Explainer {
         Ok(out)
     }
 
-    /// Adds what the tables give; kept if they fit, else built and dropped a few at a time.
+    /// Puts what the tables give into `out`, all zeros; they are kept if they fit, else built and dropped a few at a time.
     fn by_tables(
         &self,
         rows: &Rows<'_>,
@@ -393,7 +393,7 @@ impl Explainer {
         let compiled = &self.compiled;
         let by_kept = |tables: &PatternTables, out: &mut [f64]| {
             progress.stages(1);
-            tables.explain(self.patterns(workers), compiled, rows, index, out, workers, progress)
+            tables.explain(self.patterns(workers), compiled, rows, index, Onto::Nothing(out), workers, progress)
         };
         let kept = || locked(&self.tables).get(&index).cloned();
         if let Some(tables) = kept() {
@@ -415,16 +415,17 @@ impl Explainer {
             Absent::Background { .. } => Source::Background(self.counts(workers, progress)?),
         };
         let [all] = &batches[..] else {
-            for batch in &batches {
+            for (i, batch) in batches.iter().enumerate() {
                 let tables = PatternTables::new(patterns, compiled, &source, index, batch, workers, progress)?;
-                tables.explain(patterns, compiled, rows, index, out, workers, progress)?;
+                let onto = if i == 0 { Onto::Nothing(&mut *out) } else { Onto::Sums(&mut *out) };
+                tables.explain(patterns, compiled, rows, index, onto, workers, progress)?;
             }
             return Ok(());
         };
         let tables = Arc::new(PatternTables::new(patterns, compiled, &source, index, all, workers, progress)?);
         locked(&self.tables).insert(index, tables.clone());
         drop(turn);
-        tables.explain(patterns, compiled, rows, index, out, workers, progress)
+        tables.explain(patterns, compiled, rows, index, Onto::Nothing(out), workers, progress)
     }
 
     /// The Shapley values of every pair of a row and a background row: `(rows, background rows, players, outputs)`.

@@ -29,9 +29,9 @@ mod price {
     /// A pair that meets at a leaf, of a row that has met the leaf.
     pub(super) const HIT: f64 = 3.5;
     /// A row that meets a leaf at all.
-    pub(super) const MET: f64 = 28.0;
+    pub(super) const MET: f64 = 14.0;
     /// A node, 64 rows and 128 background rows.
-    pub(super) const NODE: f64 = 60.0;
+    pub(super) const NODE: f64 = 45.0;
     /// A player of a leaf at a quadrature node, path-dependent.
     pub(super) const SLOPE: f64 = 3.0;
     /// A node visited by the walk, for a pair.
@@ -44,6 +44,8 @@ mod price {
     pub(super) const COUNT: f64 = 2.0;
     /// A number of a table, looked up for a row.
     pub(super) const LOOK: f64 = 0.8;
+    /// A number of the result, written; fresh memory is most of it.
+    pub(super) const WRITE: f64 = 1.0;
 }
 
 /// The shape of a tree as far as its cost goes.
@@ -116,6 +118,8 @@ impl Plan {
     pub(crate) fn new(compiled: &Compiled, engine: Engine, call: &Call) -> Result<Self> {
         let trees = &compiled.trees;
         let n_trees = trees.len();
+        let written = call.index.cells(compiled.n_players).map_or(f64::INFINITY, |cells| cells as f64);
+        let write = price::WRITE * call.rows as f64 * written * compiled.n_outputs as f64;
         if call.built && matches!(engine, Engine::Auto | Engine::Pattern) && compiled.all_tables {
             // The way of one row after another in a service: nothing else needs to be looked at.
             let numbers = compiled.looked_up[call.index.order() as usize - 1];
@@ -123,7 +127,7 @@ impl Plan {
                 by_tables: n_trees,
                 by_pairs: 0,
                 by_walk: 0,
-                seconds: 1e-9 * price::LOOK * call.rows as f64 * numbers,
+                seconds: 1e-9 * (price::LOOK * call.rows as f64 * numbers + write),
                 bytes: 0,
                 reason: "the tables are there already".into(),
                 tables: true,
@@ -142,7 +146,8 @@ impl Plan {
             let by_tables = if use_tables { fit } else { 0 };
             let by_walk = if walk { n_trees } else { wide };
             let walked = || trees.iter().map(|t| walk_cost(t, call)).sum::<f64>();
-            let seconds = 1e-9 * if walk { walked() } else { rest + if use_tables { tables } else { pairs } };
+            let work = if walk { walked() } else { rest + if use_tables { tables } else { pairs } };
+            let seconds = 1e-9 * (work + write);
             let bytes = if use_tables { tables_bytes.min(call.memory_limit) } else { 0 };
             let by_pairs = n_trees - by_tables - by_walk;
             Self { by_tables, by_pairs, by_walk, seconds, bytes, reason, tables: use_tables, rent: pairs }

@@ -53,9 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _tell(error: Exception, *, as_json: bool) -> None:
     message = " ".join(str(error).split()) or type(error).__name__
     if as_json:
-        print(json.dumps({"error": message, "kind": type(error).__name__}))
-    else:
-        print(f"arborshap: error: {message}", file=sys.stderr)
+        try:
+            print(json.dumps({"error": message, "kind": type(error).__name__}), flush=True)
+            return
+        except OSError:
+            pass  # nothing can be said there: perhaps that was the error
+    print(f"arborshap: error: {message}", file=sys.stderr)
 
 
 @contextmanager

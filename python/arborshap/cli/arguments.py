@@ -80,9 +80,10 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _output(text: str) -> Path:
-    if not text.lower().endswith(ENDINGS):
+    path = Path(text)
+    if path.suffix.lower() not in ENDINGS:  # a file called ".csv" has no ending, to those who open it
         raise argparse.ArgumentTypeError(f"{text!r} must end in .csv, .parquet or .npy")
-    return Path(text)
+    return path
 
 
 def _positive(text: str) -> int:

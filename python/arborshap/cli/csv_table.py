@@ -102,7 +102,8 @@ class _Lines:
     def __init__(self, path: Path, what: str) -> None:
         self._where = f"{what} {str(path)!r}"
         self._bytes = path.open("rb")
-        self._cells = csv.reader(io.TextIOWrapper(self._bytes, encoding="utf-8-sig", newline=""))
+        # Strict, or a quote that nobody closes would swallow all rows below it without a word.
+        self._cells = csv.reader(io.TextIOWrapper(self._bytes, encoding="utf-8-sig", newline=""), strict=True)
 
     def __enter__(self) -> tuple[Callable[[], int], _Lines]:
         return self._bytes.tell, self
@@ -118,12 +119,14 @@ class _Lines:
         return self
 
     def __next__(self) -> list[str]:
+        line = self.line_num + 1  # where the row begins; quoted cells may go on for many lines
         try:
             return next(self._cells)
         except UnicodeDecodeError as error:
             raise InputError(f"{self._where} is not text in UTF-8, after line {self.line_num}") from error
         except csv.Error as error:
-            raise InputError(f"{self._where}, line {self.line_num}: {error}") from error
+            unclosed = "; a quote is opened and never closed" if "end of data" in str(error) else ""
+            raise InputError(f"{self._where}, in what begins on line {line}: {error}{unclosed}") from error
 
 
 def _check_header(names: list[str], where: str) -> None:

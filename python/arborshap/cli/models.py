@@ -57,7 +57,8 @@ def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
         data = _joined(list(_some(batches, background)))
         return TreeExplainer(model, data, model_output=wanted.model_output, **options)
     except InputError as error:
-        if str(background.path) in str(error):
+        # What is wrong with the rows begins with what they are called there; the rest is about other options.
+        if str(background.path) in str(error) or not str(error).startswith(("data", "batch")):
             raise
         raise InputError(f"background {str(background.path)!r}: {error}") from error
 

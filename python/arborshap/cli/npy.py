@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -23,8 +24,9 @@ class NpyTable:
         self.path, self.what = path, what
         self.names: list[str] | None = None
         try:
-            self._matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
+            with np.errstate(over="ignore"):  # of the size of a shape that a damaged file claims
+                self._matrix: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+        except (ValueError, OverflowError, TokenError) as error:
             raise InputError(f"{what} {str(path)!r} cannot be read as .npy: {error}") from error
         if self._matrix.ndim != 2:
             raise InputError(f"{what} {str(path)!r} has shape {self._matrix.shape}; rows are a 2-D matrix")

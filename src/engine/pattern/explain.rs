@@ -29,6 +29,14 @@ pub(crate) struct PatternTables {
     pieces: Vec<Piece>,
 }
 
+/// Where results go: `(rows, players[, players], outputs)`.
+pub(crate) enum Onto<'a> {
+    /// All zeros, and perhaps memory that nobody has touched: it is better not read.
+    Nothing(&'a mut [f64]),
+    /// What earlier tables gave.
+    Sums(&'a mut [f64]),
+}
+
 /// Some units of a tree, and the numbers in their tables.
 type Cut = (usize, Range<usize>, usize);
 
@@ -74,7 +82,7 @@ impl PatternTables {
         Ok(Self { pieces: pieces.into_iter().collect::<Result<_>>()? })
     }
 
-    /// Adds the index of every row over the units of the tables to `out`: `(rows, players[, players], outputs)`.
+    /// Adds the index of every row over the units of the tables.
     #[expect(clippy::too_many_arguments, reason = "the forest, the rows, and where and how to put what")]
     pub(crate) fn explain(
         &self,
@@ -82,12 +90,16 @@ impl PatternTables {
         compiled: &Compiled,
         rows: &Rows<'_>,
         index: Index,
-        out: &mut [f64],
+        onto: Onto<'_>,
         workers: &Workers,
         progress: &Progress,
     ) -> Result<()> {
         let cells = Cells::new(index, compiled.n_players, compiled.n_outputs);
-        let call = Call { forest, compiled, pieces: &self.pieces, rows, cells, progress };
+        let (out, first) = match onto {
+            Onto::Nothing(out) => (out, true),
+            Onto::Sums(out) => (out, false),
+        };
+        let call = Call { forest, compiled, pieces: &self.pieces, rows, cells, first, progress };
         let narrow = compiled.columns.fit_u16();
         match (rows.len(), cells.count(), narrow) {
             (1, _, true) => call.all::<u16, 1>(out, workers),
@@ -125,6 +137,8 @@ struct Call<'a> {
     pieces: &'a [Piece],
     rows: &'a Rows<'a>,
     cells: Cells,
+    /// Whether the result is still all zeros.
+    first: bool,
     progress: &'a Progress,
 }
 
@@ -155,30 +169,37 @@ impl Call<'_> {
             columns.encode(&some, R, &mut codes[block * block_codes..][..block_codes]);
         }
         let mut sums = vec![[0.0; R]; n_blocks * self.cells.count()];
-        self.exchange(rows.len(), &mut sums, out, |sum, cell| *sum = *cell);
+        if !self.first {
+            self.exchange(&mut sums, out, |sum, cell| *sum = *cell);
+        }
         widest(Chunk { call: self, codes: &codes, block_codes, sums: &mut sums });
-        self.exchange(rows.len(), &mut sums, out, |sum, cell| *cell = *sum);
+        self.exchange(&mut sums, out, |sum, cell| *cell = *sum);
     }
 
-    /// Between the block's sums (cell by cell) and the result (row by row, pairs both ways round).
+    /// Between the blocks' sums (cell by cell) and the result (row by row, pairs both ways round).
     fn exchange<const R: usize>(
         &self,
-        n: usize,
         sums: &mut [[f64; R]],
         out: &mut [f64],
         mut swap: impl FnMut(&mut f64, &mut f64),
     ) {
         let Cells { order, n_players: p, n_outputs: k } = self.cells;
-        for (row, out) in out.chunks_exact_mut(out.len() / n).enumerate() {
-            let sums = &mut sums[row / R * self.cells.count()..][..self.cells.count()];
-            let r = row % R;
+        let row_cells = if order == 1 { p * k } else { p * p * k };
+        for (sums, out) in sums.chunks_exact_mut(self.cells.count()).zip(out.chunks_mut(R * row_cells)) {
             if order == 1 {
-                sums.iter_mut().zip(out).for_each(|(sum, cell)| swap(&mut sum[r], cell));
+                for (r, out) in out.chunks_exact_mut(row_cells).enumerate() {
+                    sums.iter_mut().zip(out).for_each(|(sum, cell)| swap(&mut sum[r], cell));
+                }
                 continue;
             }
-            for (i, j) in (0..p).flat_map(|i| (0..p).map(move |j| (i, j))) {
+            // Pair by pair, since the sums of all pairs may not fit in cache once for every row.
+            for (i, j) in (0..p).flat_map(|i| (i..p).map(move |j| (i, j))) {
                 for output in 0..k {
-                    swap(&mut sums[self.cells.number(i, j, output)][r], &mut out[(i * p + j) * k + output]);
+                    let sums = &mut sums[self.cells.number(i, j, output)];
+                    for (sum, out) in sums.iter_mut().zip(out.chunks_exact_mut(row_cells)) {
+                        swap(sum, &mut out[(i * p + j) * k + output]);
+                        swap(sum, &mut out[(j * p + i) * k + output]);
+                    }
                 }
             }
         }
@@ -219,22 +240,21 @@ struct LookUp<'a, const R: usize> {
 impl<const R: usize> Visit<R> for LookUp<'_, R> {
     #[inline(always)]
     fn unit(&mut self, unit: usize, indices: &[u16; R]) {
-        let table = &self.piece.tables[unit - self.piece.units.start];
-        let numbers = &self.piece.numbers[table.start..][..table.len];
+        let (cells, numbers) = self.piece.table(unit);
         if R == 1 {
-            for (&cell, number) in table.cells.iter().zip(&numbers[usize::from(indices[0]) * table.cells.len()..]) {
+            for (&cell, number) in cells.iter().zip(&numbers[usize::from(indices[0]) * cells.len()..]) {
                 self.sums[cell as usize][0] += number;
             }
             return;
         }
-        let width = table.cells.len() as u32;
+        let width = cells.len() as u32;
         let mut offsets = [0_u32; R];
         let mut largest = 0;
         for r in 0..R {
             offsets[r] = u32::from(indices[r]) * width;
             largest = largest.max(offsets[r]);
         }
-        for (column, &cell) in table.cells.iter().enumerate() {
+        for (column, &cell) in cells.iter().enumerate() {
             add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column, largest);
         }
     }

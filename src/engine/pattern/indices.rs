@@ -49,10 +49,10 @@ pub(super) fn indices<C: Code, const R: usize>(
                 descend(&above[at.index()], passing::<C, R>(codes, *test), *bit, *fresh, left, right);
                 s += 1;
             }
-            Step::Unit { at } => {
+            Step::Unit { at, decisions } => {
                 if u >= range.start {
                     let mut index = slots[at.index()];
-                    for decision in &units.all[u].decisions {
+                    for decision in &units.decisions[decisions.0 as usize..decisions.1 as usize] {
                         decide(&mut index, codes, decision);
                     }
                     visit.unit(u, &index);

@@ -22,7 +22,7 @@ mod tables;
 mod transform;
 mod units;
 
-pub(crate) use explain::PatternTables;
+pub(crate) use explain::{Onto, PatternTables};
 pub(crate) use histogram::Histogram;
 pub(crate) use sparse::{MAX_PLAYERS, explain_sparse};
 

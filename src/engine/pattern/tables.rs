@@ -18,17 +18,27 @@ use crate::simd::{Kernel, widest};
 pub(super) struct Piece {
     pub(super) tree: usize,
     pub(super) units: Range<usize>,
-    pub(super) tables: Vec<UnitTable>,
-    pub(super) numbers: Vec<f64>,
+    tables: Vec<UnitTable>,
+    /// The cells of all tables, side by side as they are read.
+    cells: Vec<u32>,
+    numbers: Vec<f64>,
 }
 
-/// The table of one unit: `width` numbers for each index, from `start` on.
-#[derive(Debug)]
-pub(super) struct UnitTable {
-    pub(super) start: usize,
-    pub(super) len: usize,
-    /// Which cell each of the numbers of an index belongs to.
-    pub(super) cells: Vec<u32>,
+impl Piece {
+    /// The cells of a unit, and as many numbers for each of its indices.
+    #[inline(always)]
+    pub(super) fn table(&self, unit: usize) -> (&[u32], &[f64]) {
+        let at = unit - self.units.start;
+        let (table, next) = (&self.tables[at], &self.tables[at + 1]);
+        (&self.cells[table.cells..next.cells], &self.numbers[table.numbers..next.numbers])
+    }
+}
+
+/// Where a unit's table begins; one more says where the last one ends.
+#[derive(Debug, Clone, Copy)]
+struct UnitTable {
+    cells: usize,
+    numbers: usize,
 }
 
 /// Numbers in the table of a unit.
@@ -57,12 +67,13 @@ pub(super) fn build(
     numbers.resize(size, 0.0);
     let integrals: Vec<Integral> =
         (0..=crate::engine::pattern::units::MAX_BITS as usize).map(|k| index.integral(k)).collect();
-    let mut tables = Vec::with_capacity(units.len());
+    let mut tables = Vec::with_capacity(units.len() + 1);
+    let mut all_cells = Vec::new();
     let mut start = 0;
     for u in units.clone() {
+        tables.push(UnitTable { cells: all_cells.len(), numbers: start });
         let len = unit_size(tree_units, u, index, trees[tree].width);
-        let numbers = &mut numbers[start..start + len];
-        let cells = unit_cells(tree_units, u, &trees[tree], cells);
+        let unit_cells = unit_cells(tree_units, u, &trees[tree], cells);
         widest(Fill {
             tree_units,
             unit: u,
@@ -70,13 +81,14 @@ pub(super) fn build(
             number: tree,
             source,
             integrals: &integrals,
-            width: cells.len(),
-            numbers,
+            width: unit_cells.len(),
+            numbers: &mut numbers[start..start + len],
         });
-        tables.push(UnitTable { start, len, cells });
+        all_cells.extend(unit_cells);
         start += len;
     }
-    Ok(Piece { tree, units, tables, numbers })
+    tables.push(UnitTable { cells: all_cells.len(), numbers: start });
+    Ok(Piece { tree, units, tables, cells: all_cells, numbers })
 }
 
 /// The cells of a unit in the order of its table.

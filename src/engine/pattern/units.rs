@@ -31,8 +31,8 @@ pub(super) enum Step {
         /// The first unit after this subtree.
         end_unit: u32,
     },
-    /// The index of a unit: the pattern of the path and the bits of its own decisions.
-    Unit { at: Slot },
+    /// The index of a unit: the pattern of the path and the bits of its own decisions, which begin and end there.
+    Unit { at: Slot, decisions: (u32, u32) },
 }
 
 /// A place that holds the patterns of one node for a block of rows; two a level.
@@ -105,7 +105,6 @@ struct Condition {
 pub(super) struct Unit {
     /// Its players, by their number in the tree.
     pub(super) players: Vec<u32>,
-    pub(super) decisions: Vec<Decision>,
     pub(super) leaves: Vec<UnitLeaf>,
     /// Bits of the index.
     pub(super) bits: u32,
@@ -115,6 +114,8 @@ pub(super) struct Unit {
 #[derive(Debug)]
 pub(super) struct Units {
     pub(super) steps: Vec<Step>,
+    /// The decisions of all units, side by side as the program reads them.
+    pub(super) decisions: Vec<Decision>,
     /// The units, from left to right.
     pub(super) all: Vec<Unit>,
     /// Slots the program needs.
@@ -145,7 +146,7 @@ impl Units {
             Place::Leaf(_) => 0,
             Place::Split(n) => heights[n],
         };
-        let mut this = Self { steps: Vec::new(), all: Vec::new(), n_slots: 1 };
+        let mut this = Self { steps: Vec::new(), decisions: Vec::new(), all: Vec::new(), n_slots: 1 };
         let mut path = Path { bits: vec![None; tree.players.len()], players: Vec::new() };
         let mut stack = vec![Visit::Enter { child: tree.root, at: Slot::ROOT, level: 1 }];
         while let Some(visit) = stack.pop() {
@@ -158,8 +159,9 @@ impl Units {
                     }
                 }
                 Visit::Enter { child, at, .. } if height(child) <= HEIGHT => {
-                    this.all.push(unit(tree, child, &path));
-                    this.steps.push(Step::Unit { at });
+                    let first = this.decisions.len() as u32;
+                    this.all.push(unit(tree, child, &path, &mut this.decisions));
+                    this.steps.push(Step::Unit { at, decisions: (first, this.decisions.len() as u32) });
                 }
                 Visit::Enter { child, at, level } => {
                     let Place::Split(n) = child.place() else { unreachable!("a leaf has height 0") };
@@ -218,10 +220,11 @@ fn heights(tree: &CompiledTree) -> Vec<u32> {
     heights
 }
 
-fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Unit {
+/// The unit below an edge; its decisions are added to those of the units before.
+fn unit(tree: &CompiledTree, root: Child, path: &Path, decisions: &mut Vec<Decision>) -> Unit {
     let path_bits = path.players.len() as u32;
     let mut players = path.players.clone();
-    let mut decisions: Vec<Decision> = Vec::new();
+    let first = decisions.len();
     let mut paths = Vec::new();
     // Path players come first, so that their bits of a leaf's pattern are those of the index.
     let outer = (0..players.len()).map(|player| Condition { player, set: 0, clear: 0 });
@@ -235,7 +238,7 @@ fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Unit {
             Place::Split(n) => n,
         };
         let split = &tree.splits[n];
-        let position = decisions.len() as u32;
+        let position = (decisions.len() - first) as u32;
         decisions.push(Decision { test: split.test, bit: 1 << (path_bits + position) });
         let player = players.iter().position(|&p| p == split.player).unwrap_or_else(|| {
             players.push(split.player);
@@ -257,14 +260,14 @@ fn unit(tree: &CompiledTree, root: Child, path: &Path) -> Unit {
     }
     let leaves = paths.into_iter().map(|(leaf, conditions)| UnitLeaf {
         leaf,
-        masks: (0..1_u16 << decisions.len()).map(|way| masks(&conditions, way, path_bits)).collect(),
+        masks: (0..1_u16 << (decisions.len() - first)).map(|way| masks(&conditions, way, path_bits)).collect(),
         players: conditions.into_iter().map(|c| c.player).collect(),
         path_bits,
     });
     let leaves = leaves.collect();
-    let bits = path_bits + decisions.len() as u32;
+    let bits = path_bits + (decisions.len() - first) as u32;
     debug_assert!(bits <= MAX_BITS);
-    Unit { players, decisions, leaves, bits }
+    Unit { players, leaves, bits }
 }
 
 fn masks(conditions: &[Condition], way: u16, path_bits: u32) -> Masks {

@@ -29,7 +29,11 @@ LINE = "1,2,3,4\n"
         ("0.5,1.5,2.5,3.5\n1,2,3,4\n", "its first line must name the columns"),
         (HEADER, "has no rows"),
         ("", "is empty"),
-        (HEADER + '1,2,3,"4\n' + LINE * 30000, "field larger than field limit"),
+        (HEADER + '1,2,3,"4\n' + LINE * 30000, "in what begins on line 2: field larger than field limit"),
+        (
+            HEADER + LINE + '1,2,3,"4\n' + LINE * 3,
+            "in what begins on line 3: unexpected end of data; a quote is opened",
+        ),
     ],
 )
 def test_csv(files: Files, text: str, message: str) -> None:
@@ -39,6 +43,13 @@ def test_csv(files: Files, text: str, message: str) -> None:
     assert "rows '" in line
     assert "bad.csv'" in line
     assert message in files.refused("rows.csv", "out.csv", background="bad.csv").replace("background", "rows")
+
+
+@pytest.mark.parametrize("option", ["--id", "--ignore"])
+def test_a_quote_never_closed_swallows_no_rows(files: Files, option: str) -> None:
+    """In a column that is not explained nothing else would tell."""
+    files.write("notes.csv", HEADER.strip() + ',note\n1,2,3,4,a\n1,2,3,4,"b\n' + "1,2,3,4,c\n" * 5)
+    assert "begins on line 3" in files.refused("notes.csv", "out.csv", option, "note")
 
 
 def test_missing_cells_and_truth_values_are_numbers(files: Files) -> None:
@@ -83,8 +94,27 @@ def test_parquet_and_npy(files: Files) -> None:
     assert "has 5 columns, but the model has 4 features" in files.refused("wide.npy", "out.npy")
     np.save(files.path("flat.npy"), np.zeros(3))
     assert "has shape (3,); rows are a 2-D matrix" in files.refused("flat.npy", "out.npy")
+    np.savez(files.path("several.npz"), files.rows.to_numpy())
+    files.path("several.npz").rename(files.path("several.npy"))
+    assert "cannot be read as .npy" in files.refused("several.npy", "out.npy")
     np.save(files.path("objects.npy"), np.array([[None] * 4]), allow_pickle=True)
     assert "cannot be read as .npy" in files.refused("objects.npy", "out.npy")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999999999999, 4)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 4)}",
+        "{'descr': [('a', '<f8'),",
+    ],
+)
+def test_headers_of_npy_that_make_no_sense(files: Files, header: str) -> None:
+    text = header.ljust(117).encode() + b"\n"
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(64)
+    files.path("odd.npy").write_bytes(content)
+    assert "odd.npy' cannot be read as .npy" in files.refused("odd.npy", "out.npy")
 
 
 def test_a_late_error_leaves_an_older_output_alone(files: Files) -> None:
@@ -118,7 +148,7 @@ def test_places_that_cannot_be_written(files: Files) -> None:
         (["--top-k", 5], "--top-k 5 is more than there are players, 4"),
         (["--id", "who"], "has no column 'who' to copy; it has 'age'"),
         (["--ignore", "who"], "--ignore who: there is no such column"),
-        (["--jobs", 0], "n_jobs must be"),
+        (["--jobs", 0], "error: n_jobs must be"),  # which is no fault of the background
         (["--memory-limit", 1], "memory"),
         (["--id", "age"], "has no column 'age', which the model needs"),
     ],
@@ -169,6 +199,7 @@ def test_errors_for_machines(files: Files) -> None:
     "options",
     [
         ["--out", "out.xlsx"],
+        ["--out", ".csv"],
         ["--out", "out.csv", "--index", "owen"],
         ["--out", "out.csv", "--top-k", "0"],
         ["--out", "out.csv", "--memory-limit", "lots"],

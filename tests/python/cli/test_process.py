@@ -76,6 +76,17 @@ def test_whoever_reads_may_go_away(files: Files) -> None:
     assert said == b""
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("command", ["explain", "inspect"])
+def test_nowhere_to_say_it(files: Files, command: str) -> None:
+    inspect = [*COMMAND, "inspect", str(files.path("model.json"))]
+    arguments = inspect if command == "inspect" else explain(files, "rows.csv", "out.csv")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*arguments, "--json"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "arborshap: error: [Errno 28] No space left on device\n"
+
+
 def test_inspect(files: Files) -> None:
     assert main(["inspect", str(files.path("model.json"))]) == 0
     text = files.capsys.readouterr().out
