@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import matplotlib as mpl
@@ -291,6 +292,38 @@ def test_cells_that_pandas_calls_missing_are_drawn_as_such() -> None:
     assert "f0 = missing" in explanation[4]._repr_html_()
     group = make(n=12, p=1, data=data, data_names=["a", "b", "c"], data_players=["f0"] * 3)
     assert labels(group[4].plot.bar()) == ["f0 = missing, missing, missing"]
+
+
+def test_dates_are_drawn_in_their_order() -> None:
+    days = np.datetime64("2026-01-30") + np.arange(8)
+    moments = np.array([day.astype(object) for day in days])
+    data = np.empty((8, 2), dtype=object)
+    data[:, 0] = moments
+    data[:, 1] = [datetime(2026, 1, 30, 12, tzinfo=UTC) + timedelta(days=i) for i in range(8)]
+    data[3, 0] = None
+    explanation = make(n=8, p=2, data=data)
+    ax = explanation.plot.scatter("f0", color="f1")
+    where = np.sort(points(ax)[:, 0])
+    np.testing.assert_array_equal(where[1:], np.delete(days, 3).astype(float))
+    ax.figure.canvas.draw()
+    assert any("2026" in text.get_text() or "01-30" in text.get_text() for text in ax.get_xticklabels())
+    scale = ax.child_axes[0]
+    assert [text.get_text() for text in scale.get_yticklabels()] == ["2026-01-30", "2026-02-06"]
+    assert set(labels(explanation[0].plot.waterfall())) == {"f0 = 2026-01-30", "f1 = 2026-01-30 12:00"}
+    shaded = [c for c in explanation.plot.beeswarm().collections if c.get_array() is not None]
+    assert len(shaded) == 2, "dates are not grey"
+    whole = make(n=8, p=1, data=days.astype("datetime64[ns]")[:, np.newaxis])
+    np.testing.assert_array_equal(points(whole.plot.scatter("f0"))[:, 0], days.astype(float))
+
+
+def test_texts_below_a_scatter_stay_readable() -> None:
+    data = np.array([[f"customer {i:03}"] for i in range(300)], dtype=object)
+    ax = make(n=300, p=1, data=data).plot.scatter("f0")
+    assert 10 < len(ax.get_xticks()) <= 26
+    assert [ax.get_xticklabels()[i].get_text() for i in (0, 1)] == [
+        "customer 000",
+        f"customer {int(ax.get_xticks()[1]):03}",
+    ]
 
 
 def test_scatter_of_a_group_needs_its_column() -> None:

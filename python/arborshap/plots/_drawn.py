@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap._numbers import is_missing
 from arborshap.exceptions import InputError
-from arborshap.plots._style import checked_max_display, short_cell, short_name
+from arborshap.plots._style import checked_max_display, is_date, short_cell, short_name
 
 if TYPE_CHECKING:
     from arborshap.explanation import Explanation
@@ -108,14 +108,20 @@ def others_label(n: int) -> str:
 
 
 def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
-    """A column of cells as numbers, NaN where missing; ``None`` for text and other cells that have no order."""
+    """A column of cells as numbers, NaN where missing; ``None`` for text and other cells that have no order.
+
+    Dates are the days since 1970, by which matplotlib counts them too.
+    """
     if column.dtype.kind in "fiub":
         return column.astype(np.float64)
-    if column.dtype.kind != "O":
+    if column.dtype.kind not in "OM":
         return None
     missing = [is_missing(cell) for cell in column]
     known = [cell for cell, is_absent in zip(column, missing, strict=True) if not is_absent]
-    if not all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in known):
+    if known and all(map(is_date, known)):
+        moments = [cell.replace(tzinfo=None) if getattr(cell, "tzinfo", None) else cell for cell in known]
+        known = (np.array(moments, dtype="datetime64[us]").astype(np.float64) / 86_400e6).tolist()
+    elif not all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in known):
         return None
     numbers = np.full(len(column), np.nan)
     numbers[~np.array(missing, dtype=bool)] = known

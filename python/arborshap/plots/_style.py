@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,14 @@ def short_cell(cell: Any) -> str:
         return str(bool(cell))
     if isinstance(cell, (int, float, np.integer, np.floating)):
         return number(float(cell))
+    if is_date(cell):
+        return str(cell).replace("T", " ")[:16].removesuffix(" 00:00")  # to the minute, unless it is a day
     return short_name(str(cell), _LONGEST_CELL)
+
+
+def is_date(cell: Any) -> bool:
+    """Whether a cell is a day or a moment, of Python, numpy or pandas."""
+    return isinstance(cell, (date, np.datetime64))
 
 
 def number(value: float) -> str:

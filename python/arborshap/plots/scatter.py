@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from arborshap.explanation import Explanation
 
 
+_MOST_TICKS = 25
+"""Texts below the plot before some are left out; more would be one black bar."""
+
+
 def scatter(
     explanation: Explanation, column: str, *, color: str | None, interactions: Explanation | None, ax: Axes | None
 ) -> Axes:
@@ -138,8 +142,11 @@ def _positions(ax: Axes, cells: NDArray[Any]) -> NDArray[np.float64]:
         different, which = np.unique(texts, return_inverse=True)
         crowded = len(different) > 6 or max(map(len, different)) > 10
         turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        ax.set_xticks(range(len(different)), list(different), parse_math=False, **turned)
+        labelled = range(0, len(different), 1 + len(different) // _MOST_TICKS)
+        ax.set_xticks(labelled, [different[j] for j in labelled], parse_math=False, **turned)
         return which + scatter_by
+    if _has_dates(cells):
+        ax.xaxis_date()
     missing = ~np.isfinite(numbers)
     if not missing.any():
         return numbers
@@ -176,7 +183,13 @@ def _coloured(
     colours = _style.low_to_high()
     ax.scatter(x[~grey], values[~grey], c=shades[~grey], cmap=colours, vmin=0, vmax=1, **style)
     low, high = np.percentile(numbers[np.isfinite(numbers)], [5, 95])
-    _style.colour_scale(ax, colours, name, _style.number(float(low)), _style.number(float(high)))
+    ends = [float(low), float(high)]
+    texts = [str(np.datetime64(int(day), "D")) if _has_dates(cells) else _style.number(day) for day in ends]
+    _style.colour_scale(ax, colours, name, *texts)
+
+
+def _has_dates(cells: NDArray[Any]) -> bool:
+    return any(map(_style.is_date, cells))
 
 
 def _coloured_by_text(
