@@ -44,14 +44,16 @@ def assert_same(again: TreeExplainer, explainer: TreeExplainer, rows: Any) -> No
     """Fail unless both are alike in everything, and give the same bits in every index."""
     assert vars(again).keys() == vars(explainer).keys()
     assert repr(again) == repr(explainer)
+    ours, theirs = again._model.forest, explainer._model.forest
+    assert (ours.feature_names, ours.output_names) == (theirs.feature_names, theirs.output_names)
     assert (again.feature_names, again.output_names) == (explainer.feature_names, explainer.output_names)
     np.testing.assert_array_equal(again.expected_value, explainer.expected_value)
     for index in INDICES:
-        ours, theirs = again(rows, index=index), explainer(rows, index=index)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(ours.values, theirs.values, err_msg=index)
-        np.testing.assert_array_equal(ours.base_values, theirs.base_values)
-        assert ours.data_names == theirs.data_names
-        assert list(ours.feature_names) == list(theirs.feature_names)
+        got, want = again(rows, index=index), explainer(rows, index=index)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(got.values, want.values, err_msg=index)
+        np.testing.assert_array_equal(got.base_values, want.base_values)
+        assert got.data_names == want.data_names
+        assert list(got.feature_names) == list(want.feature_names)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
