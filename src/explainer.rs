@@ -414,6 +414,7 @@ impl Explainer {
             }
             Absent::Background { .. } => Source::Background(self.counts(workers, progress)?),
         };
+        // The turn is kept meanwhile: two callers at once would take twice the memory.
         let [all] = &batches[..] else {
             for (i, batch) in batches.iter().enumerate() {
                 let tables = PatternTables::new(patterns, compiled, &source, index, batch, workers, progress)?;
