@@ -110,8 +110,9 @@ class Background:
             explainer._data_names = list(ours["data_names"])
         if len(ours["players"]) != explainer._model.forest.n_features:
             raise InputError("the background and the model do not belong together: they have different columns")
-        if self.column_names not in (None, explainer._column_names):
-            raise _other_columns("the background was made of", self.column_names, explainer._column_names)
+        columns = list(explainer._column_names or ())
+        if self.column_names not in (None, columns):
+            raise _other_columns("the background was made of", self.column_names, columns)
         if groups is None:
             explainer._players = np.array(ours["players"], np.int32)
             explainer._data_players = list(ours["data_players"])
@@ -169,7 +170,7 @@ def _add(reader: TreeExplainer, native: _core.Background, rows: Rows, weights: A
 
 def _names_of(reader: TreeExplainer) -> dict[str, Any]:
     return {
-        "column_names": reader._column_names,
+        "column_names": None if reader._column_names is None else list(reader._column_names),
         "data_names": reader._data_names,
         "players": reader._players.tolist(),
         "data_players": reader._data_players,
@@ -190,7 +191,7 @@ def _agreed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return one
 
 
-def _other_columns(whose: str, ours: list[str] | None, theirs: list[str] | None) -> InputError:
+def _other_columns(whose: str, ours: list[str] | None, theirs: list[str]) -> InputError:
     return InputError(
         f"{whose} the columns {ours}, in this order, which is not {theirs}; the model does not name its columns, so "
         "give feature_names wherever its rows are"

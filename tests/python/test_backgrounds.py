@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingRegressor
+from xgboost import XGBRegressor
 
 from arborshap import Background, Forest, ForestBuilder, InputError, ModelError, TreeExplainer
 from models.case import data
@@ -149,6 +150,14 @@ def test_a_part_without_names_takes_those_of_the_other() -> None:
     for merged in (named.merge(bare), bare.merge(named)):
         assert TreeExplainer(MODEL, merged).feature_names == list("abcde")
         assert merged.to_bytes() == Background(MODEL, frame).to_bytes()
+
+
+def test_parts_of_a_model_that_names_its_columns() -> None:
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = XGBRegressor(n_estimators=3, max_depth=2, n_jobs=1).fit(frame, data().y)
+    sent = Background.from_bytes(Background(model, frame[:50]).to_bytes())
+    merged = sent.merge(Background(model, frame[50:][list("edcba")]))
+    assert_same(TreeExplainer(model, merged), TreeExplainer(model, frame, engine="pattern"), X[:3])
 
 
 def test_names_given_to_the_explainer_are_its_own() -> None:
