@@ -9,6 +9,7 @@ mod parts;
 
 use std::collections::HashMap;
 
+use crate::error::{Error, Result};
 use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree, ZERO};
 use crate::job::Workers;
 use crate::rows::{Cells, Rows};
@@ -196,13 +197,13 @@ impl CodedRows {
         })
     }
 
-    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Self {
+    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Self> {
         let codes = if columns.fit_u16() {
-            Codes::U16(blocks(columns, rows, workers))
+            Codes::U16(blocks(columns, rows, workers)?)
         } else {
-            Codes::U32(blocks(columns, rows, workers))
+            Codes::U32(blocks(columns, rows, workers)?)
         };
-        Self { codes, len: rows.len(), n_columns: columns.len() }
+        Ok(Self { codes, len: rows.len(), n_columns: columns.len() })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -245,18 +246,22 @@ impl CodedRows {
     }
 }
 
-fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Vec<C> {
+fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Vec<C>> {
     let size = BLOCK * columns.len();
-    let mut codes = vec![C::default(); rows.len().div_ceil(BLOCK) * size];
-    // Sixteen blocks are enough for a thread to start on; encoding cannot fail.
-    let _ = workers.fill(&mut codes, 16 * size, |chunk, codes| {
+    let len = rows.len().div_ceil(BLOCK).saturating_mul(size);
+    let bytes = len as u128 * size_of::<C>() as u128;
+    let mut codes = Vec::new();
+    codes.try_reserve_exact(len).map_err(|_| Error::Memory { what: "the codes of the rows".into(), bytes })?;
+    codes.resize(len, C::default());
+    // Sixteen blocks are enough for a thread to start on.
+    workers.fill(&mut codes, 16 * size, |chunk, codes| {
         for (block, codes) in codes.chunks_exact_mut(size.max(1)).enumerate() {
             let start = (16 * chunk + block) * BLOCK;
             columns.encode(&rows.slice(start, rows.len().min(start + BLOCK)), BLOCK, codes);
         }
         Ok(())
-    });
-    codes
+    })?;
+    Ok(codes)
 }
 
 #[inline(always)]
