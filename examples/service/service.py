@@ -46,14 +46,14 @@ def from_environment() -> FastAPI:
 
 
 def create_app(explainer: TreeExplainer) -> FastAPI:
-    """Build the service around an explainer of one output."""
+    """Build the service around an explainer; with several outputs, values have one more axis, the last."""
     app = FastAPI(title="arborshap", version=__version__)
     columns = explainer.data_names
     explainer.shap_values(np.zeros((1, len(columns))))  # the tables are built now and not at the first request
 
     def explained(wanted: Rows) -> dict[str, Any]:
         matrix = matrix_of(wanted.rows, columns)
-        answer: dict[str, Any] = {"base_value": explainer.expected_value}
+        answer: dict[str, Any] = {"base_value": np.asarray(explainer.expected_value).tolist()}
         if wanted.top is None:
             values = explainer.shap_values(matrix)
             return answer | {"features": explainer.feature_names, "values": values.tolist()}
@@ -76,9 +76,10 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
 
     @app.exception_handler(RequestValidationError)
     async def misread(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"][1:])
-        return JSONResponse({"detail": f"{where or 'body'}: {first['msg']}"}, status_code=422)
+        # Rows may be of two kinds; of the one that was meant, more was understood before something went wrong.
+        told = max(error.errors(), key=lambda found: len(found["loc"]))
+        where = ".".join(str(part) for part in told["loc"][1:] if "[" not in str(part))  # without pydantic's types
+        return JSONResponse({"detail": f"{where or 'body'}: {told['msg']}"}, status_code=422)
 
     return app
 

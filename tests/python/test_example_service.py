@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
-from xgboost import XGBRegressor
+from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import TreeExplainer
 
@@ -68,6 +68,18 @@ def test_only_the_largest(client: TestClient, explainer: TreeExplainer) -> None:
     assert answer["features"] == [[NAMES[player] for player in row] for row in top.players]
 
 
+def test_several_outputs(service: ModuleType) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = XGBClassifier(n_estimators=2, max_depth=2, n_jobs=1).fit(X, np.arange(50) % 3)
+    explainer = TreeExplainer(model, X)
+    client = TestClient(service.create_app(explainer))
+    answer = client.post("/explain", json={"rows": X[:2].tolist()}).json()
+    assert answer["values"] == explainer.shap_values(X[:2]).tolist()
+    assert answer["base_value"] == np.asarray(explainer.expected_value).tolist()
+    top = client.post("/explain", json={"rows": X[:2].tolist(), "top": 1}).json()
+    assert np.shape(top["features"]) == np.shape(top["values"]) == (2, 1, 3)
+
+
 def test_health(client: TestClient) -> None:
     answer = client.get("/health").json()
     assert (answer["status"], answer["columns"]) == ("ready", NAMES)
@@ -78,7 +90,8 @@ def test_health(client: TestClient) -> None:
     [
         ({"rows": [[1, 2, 3], [1, 2]]}, "row 1 has 2 values, but there are 3 columns"),
         ({"rows": [{"a": 1, "b": 2, "x": 3}]}, "row 0: missing columns ['c'], unknown columns ['x']"),
-        ({"rows": [[1, 2, "3"]]}, "valid number"),
+        ({"rows": [[1, 2, 3], [1, 2, "3"]]}, "rows.1.2: Input should be a valid number"),
+        ({"rows": [{"a": 1, "b": "2", "c": 3}]}, "rows.0.b: Input should be a valid number"),
         ({"rows": []}, "at least 1 item"),
         ({"rows": [[1, 2, 3]], "top": 4}, "k must be a number of players, from 1 to 3; got 4"),
         ({"rows": [[1, 2, 3]], "tpo": 1}, "tpo: Extra inputs"),
