@@ -42,6 +42,16 @@ test-python: target/wheel/.built ## Run the Python tests alone, on the wheel
 	scripts/browser.sh
 	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
 
+# The engines of clusters are large, and Spark needs Java: each has an environment of its own, with the wheel in it.
+.PHONY: test-spark
+test-spark: .venvs/spark/.wheel ## Run the tests of Spark, on a real one; installs Java 17 on Debian if it may
+	scripts/java.sh
+	.venvs/spark/bin/python -m pytest --quiet tests/python/clusters/test_spark.py
+
+.PHONY: test-ray
+test-ray: .venvs/ray/.wheel ## Run the test of the recipe for Ray, on a real one
+	RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 .venvs/ray/bin/python -m pytest --quiet tests/python/clusters/test_ray.py
+
 .PHONY: lint
 lint: .venv/.native ## Check formatting, lints, types, and the stubs against the native module
 	cargo fmt --check
@@ -80,6 +90,10 @@ bench-large: .venvs/peers/.wheel ## Time millions of rows against millions, and 
 bench-scaling: .venvs/peers/.wheel ## Draw time against rows, background, depth, trees, features and threads
 	$(PEERS) benches/python/scaling.py $(OPTIONS)
 
+.PHONY: bench-distributed
+bench-distributed: .venv/.native ## Measure what a row costs on one core and on a cluster, and write it into docs/distributed.md
+	.venv/bin/python benches/python/cluster.py $(OPTIONS)
+
 .PHONY: bench-table
 bench-table: .venv/.ready ## Write the recorded results into the README and docs/performance.md
 	.venv/bin/python benches/python/readme_table.py
@@ -92,8 +106,8 @@ service-bench: .venv/.native ## Load the example service, on this machine only: 
 accuracy: .venv/.native ## Measure rounding errors against exact fractions; writes the picture and table of the docs
 	PYTHONPATH=tests/python .venv/bin/python benches/python/accuracy.py
 
-.PHONY: large-background
-large-background: .venv/.native ## Explain against ten million rows whose exact counts are known
+.PHONY: ten-million
+ten-million: .venv/.native ## Explain against ten million rows whose exact counts are known
 	.venv/bin/python scripts/large_background.py
 
 MINUTES ?= 5
@@ -161,6 +175,16 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 
 .venvs/peers/.wheel: .venvs/peers/.ready target/wheel/.built
 	$(PEERS) -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
+	touch $@
+
+.venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
+	test -x .venvs/$*/bin/python || $(PYTHON) -m venv .venvs/$*
+	.venvs/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venvs/$*/bin/python -m pip install --quiet --group $*
+	touch $@
+
+.venvs/spark/.wheel .venvs/ray/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
+	.venvs/$*/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
 # Where it does not build, the table says so.

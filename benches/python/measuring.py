@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -165,14 +166,16 @@ class Bystanders:
         return round(max(0.0, at_work - ours) / there, 3)
 
 
-def versions() -> dict[str, str]:
-    names = ["arborshap", "shap", "woodelf_explainer", "xgboost", "scikit-learn", "catboost", "numpy"]
+PACKAGES = ("arborshap", "shap", "woodelf_explainer", "xgboost", "scikit-learn", "catboost", "numpy")
+
+
+def versions(names: Sequence[str] = PACKAGES) -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in names:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             print(f"{name} is not installed here", file=sys.stderr)
-    if built := fasttreeshap_version():
+    if names is PACKAGES and (built := fasttreeshap_version()):
         found["fasttreeshap"] = built
     return found

@@ -21,6 +21,7 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 
 from arborshap import Background, InputError, TreeExplainer
 from arborshap.distributed import spark as on_spark
+from clusters.page import code_under
 from models.case import data
 
 X = data(gaps=False).X
@@ -110,11 +111,11 @@ def test_top_values(spark: SparkSession) -> None:
 def test_importance(spark: SparkSession) -> None:
     for index in ("shapley", "taylor"):
         rows = table(spark, w=WEIGHTS).drop("key")
-        ours = on_spark.importance(EXPLAINER, rows, index=index, sample_weight="w")  # type: ignore[arg-type]
-        usual = EXPLAINER.importance(X, index=index, sample_weight=WEIGHTS)  # type: ignore[arg-type]
+        ours = on_spark.importance(EXPLAINER, rows, index=index, sample_weight="w")
+        usual = EXPLAINER.importance(X, index=index, sample_weight=WEIGHTS)
         assert (ours.n_rows, ours.feature_names) == (len(X), NAMES)
         np.testing.assert_allclose(ours.values, usual.values, rtol=1e-14)
-        again = on_spark.importance(EXPLAINER, rows, index=index, sample_weight="w")  # type: ignore[arg-type]
+        again = on_spark.importance(EXPLAINER, rows, index=index, sample_weight="w")
         np.testing.assert_array_equal(ours.values, again.values)
 
 
@@ -205,3 +206,11 @@ def test_an_error_names_the_partition(spark: SparkSession) -> None:
     weights = np.where(np.arange(len(X)) == 0, -1.0, 1.0)
     with pytest.raises(Exception, match=r"InputError: partition 0: sample_weight of row 0 is -1"):
         on_spark.background(MODEL, table(spark, 4, w=weights).drop("key"), sample_weight="w")
+
+
+def test_the_code_of_the_page(spark: SparkSession) -> None:
+    names: dict[str, Any] = {"model": MODEL, "table": table(spark)}
+    exec(code_under("Spark"), names)
+    np.testing.assert_array_equal(in_order(names["values"])[NAMES], EXPLAINER.shap_values(X))
+    assert names["top"].columns == ["key", "players", "values"]
+    assert names["importance"].n_rows == len(X)

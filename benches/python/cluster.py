@@ -1,0 +1,241 @@
+"""What a row costs on one core, and what two worker processes make of it: `make bench-distributed`.
+
+The machine may be busy with other things, so costs are processor time, which waiting does not add to. What is found is
+recorded, and written into docs/distributed.md with what follows from it for a thousand million rows.
+"""
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+from numpy.typing import NDArray
+
+import measuring
+import tables
+from arborshap import Background, TreeExplainer
+from arborshap.distributed import dask as on_dask
+from workloads import WORKLOADS, model_of, normal_rows
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "benches" / "results" / "distributed.json"
+PAGE = ROOT / "docs" / "distributed.md"
+BLOCK = re.compile(r"(?<=<!-- scale:begin -->\n).*?(?=<!-- scale:end -->)", re.DOTALL)
+
+ROWS = {"A": 200_000, "B": 20_000}
+"""Rows that costs are measured on."""
+CLUSTER_ROWS, CHUNK = 3_000_000, 100_000
+REPEATS = 3
+
+TOTAL_ROWS, TOTAL_BACKGROUND = 10**9, 10**6
+PART = 10**4
+"""Rows of the background in one partition."""
+CORES, CORES_A_WORKER = 1000, 1
+TOP = 5
+
+
+def processor_time(work: Callable[[], Any]) -> float:
+    """The least processor time of some repeats, in seconds."""
+    best = np.inf
+    for _ in range(REPEATS):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def one_core(workload: str, scale: float) -> dict[str, Any]:
+    """Costs of one row and sizes of what is sent, on one thread."""
+    n = int(ROWS[workload] * scale)
+    model, n_features = model_of(workload), WORKLOADS[workload][3]
+    rows, other = normal_rows(n, n_features, seed=3), normal_rows(n, n_features, seed=4)
+    count = processor_time(lambda: Background(model, other, n_jobs=1, verify=False))
+    background = Background(model, other, n_jobs=1)
+    part = Background(model, other[:PART], n_jobs=1)
+    whole = part.merge(background)
+    merge = processor_time(lambda: Background.from_bytes(part.to_bytes()).merge(whole))
+    content = TreeExplainer(model, background, n_jobs=1).to_bytes()
+    load = processor_time(lambda: TreeExplainer.from_bytes(content, n_jobs=1).shap_values(rows[:1]))
+    explainer = TreeExplainer.from_bytes(content, n_jobs=1)
+    explainer.shap_values(rows[:1])  # builds the tables
+    return {
+        "workload": workload,
+        "model": WORKLOADS[workload][0],
+        "features": n_features,
+        "count_a_row": count / n,
+        "merge": merge,
+        "load": load,
+        "explain_a_row": processor_time(lambda: explainer.shap_values(rows)) / n,
+        "importance_a_row": processor_time(lambda: explainer.importance(rows)) / n,
+        "top_a_row": processor_time(lambda: explainer.top_values(rows, TOP)) / n,
+        "explainer_bytes": len(content),
+        "part_bytes": len(part.to_bytes()),
+    }
+
+
+def cluster(n_workers: int, scale: float) -> dict[str, Any]:
+    """Wall-clock and processor time of a background and an importance over so many processes of one thread."""
+    model = model_of("A")
+    n = int(CLUSTER_ROWS * scale) // CHUNK * CHUNK
+
+    def made(block_info: Any) -> NDArray[Any]:
+        start, end = block_info[None]["array-location"][0]
+        return np.random.default_rng(start).standard_normal((end - start, 20), dtype=np.float32)
+
+    found: dict[str, Any] = {"workers": n_workers, "rows": n}
+    with (
+        LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as local,
+        Client(local) as client,
+    ):
+        chunks = ((CHUNK,) * (n // CHUNK), (20,))
+        rows = da.map_blocks(made, chunks=chunks, dtype=np.float32, meta=np.empty((0, 0), np.float32)).persist()
+        explainer = TreeExplainer(model, on_dask.background(model, rows[:CHUNK]))
+        on_dask.importance(explainer, rows[: 2 * n_workers * CHUNK])  # workers have loaded everything once
+        jobs: dict[str, Callable[[], Any]] = {
+            "background": lambda: on_dask.background(model, rows, verify=False),
+            "importance": lambda: on_dask.importance(explainer, rows),
+        }
+        for job, work in jobs.items():
+            walls, processors = [], []
+            for _ in range(REPEATS):
+                before = sum(client.run(time.process_time).values())
+                start = time.perf_counter()
+                work()
+                walls.append(time.perf_counter() - start)
+                processors.append(sum(client.run(time.process_time).values()) - before)
+            found[job] = {"wall": min(walls), "processor": min(processors)}
+    print(json.dumps(found), flush=True)
+    return found
+
+
+def amount(number: float) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.0f} B"
+
+
+def core_time(seconds: float) -> str:
+    return f"{seconds / 3600:.2g} core-hours" if seconds >= 360 else f"{seconds:.2g} core-seconds"
+
+
+def costs_table(found: dict[str, Any]) -> str:
+    lines: dict[str, Callable[[dict[str, Any]], str]] = {
+        "counting a background row": lambda one: f"{1e6 * one['count_a_row']:.2g} us",
+        "explaining a row, tables ready": lambda one: f"{1e6 * one['explain_a_row']:.2g} us",
+        "a row of an importance": lambda one: f"{1e6 * one['importance_a_row']:.2g} us",
+        f"the top {TOP} of a row": lambda one: f"{1e6 * one['top_a_row']:.2g} us",
+        f"a part of the background ({PART:,} rows), as bytes": lambda one: amount(one["part_bytes"]),
+        "reading and merging such a part": lambda one: f"{1e3 * one['merge']:.2g} ms",
+        "the explainer, as bytes": lambda one: amount(one["explainer_bytes"]),
+        "a worker's reading it and building tables": lambda one: f"{1e3 * one['load']:.2g} ms",
+    }
+    return table("on one core", lines, found["one_core"])
+
+
+def derived_table(found: dict[str, Any]) -> str:
+    n, m, workers = TOTAL_ROWS, TOTAL_BACKGROUND, CORES // CORES_A_WORKER
+    parts = m // PART
+    lines: dict[str, Callable[[dict[str, Any]], str]] = {
+        f"counting, {m:.0e} rows": lambda one: core_time(m * one["count_a_row"]),
+        f"merging {parts} parts": lambda one: core_time(parts * one["merge"]),
+        f"{workers} workers' reading and tables": lambda one: core_time(workers * one["load"]),
+        f"explaining, {n:.0e} rows": lambda one: core_time(n * one["explain_a_row"]),
+        f"**on {CORES} cores, wall-clock**": lambda one: f"**{wall(one):.2g} minutes**",
+        "sent while merging": lambda one: amount(parts * one["part_bytes"]),
+        f"broadcast to {workers} workers": lambda one: amount(workers * one["explainer_bytes"]),
+        "rows read, float32": lambda one: amount(n * one["features"] * 4),
+        "written: all values, float64": lambda one: amount(n * one["features"] * 8),
+        "written: all values, float32": lambda one: amount(n * one["features"] * 4),
+        f"written: top {TOP}, float32": lambda one: amount(n * TOP * 8),
+        "left of an importance": lambda one: amount(one["features"] * 8),
+        "the pairs, one by one as the paper walks them": lambda one: f"{n * m:.0e}",
+    }
+
+    def wall(one: dict[str, Any]) -> float:
+        spread = m * one["count_a_row"] + parts * one["merge"] + n * one["explain_a_row"]
+        return float((spread / CORES + one["load"]) / 60)
+
+    return table(f"{n:.0e} rows x {m:.0e} background", lines, found["one_core"])
+
+
+def scaling_table(found: dict[str, Any]) -> str:
+    one = found["cluster"][0]
+    lines = ["| worker processes | job | wall-clock | processor time | wall-clock of one |", "|--:|---|--:|--:|--:|"]
+    for run in found["cluster"]:
+        for job in ("background", "importance"):
+            took = run[job]
+            ratio = one[job]["wall"] / took["wall"]
+            line = (
+                f"| {run['workers']} | {job}, {run['rows']:,} rows | {took['wall']:.2f} s | {took['processor']:.2f} s"
+            )
+            lines.append(f"{line} | {ratio:.2f} x |")
+    return "\n".join(lines)
+
+
+def table(corner: str, lines: dict[str, Callable[[dict[str, Any]], str]], columns: list[dict[str, Any]]) -> str:
+    head = f"| {corner} | {' | '.join(one['workload'] for one in columns)} |\n|---|{'--:|' * len(columns)}\n"
+    return head + "\n".join(f"| {name} | {' | '.join(cell(one) for one in columns)} |" for name, cell in lines.items())
+
+
+def block(found: dict[str, Any]) -> str:
+    from readme_table import surroundings
+
+    models = "; ".join(f"{one['workload']}: {one['model']}" for one in found["one_core"])
+    return "\n\n".join(
+        [
+            costs_table(found),
+            tables.wrapped(f"{models}. Processor time of one thread, the least of {REPEATS} measurements."),
+            derived_table(found),
+            "Two worker processes beside one, each with one thread, rows already in the workers' memory (model A):",
+            scaling_table(found),
+            surroundings(found) + "\n",
+        ]
+    )
+
+
+def page(text: str) -> str:
+    """The page with what is recorded."""
+    return BLOCK.sub(lambda _: block(json.loads(RESULTS.read_text())), text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="a fraction of the rows; records nothing unless 1")
+    parser.add_argument("--page", action="store_true", help="measure nothing, write what is recorded into the page")
+    parser.add_argument(
+        "--check", action="store_true", help="measure and write nothing, fail if the page is not current"
+    )
+    options = parser.parse_args()
+    written = PAGE.read_text(encoding="utf-8")
+    if options.check:
+        raise SystemExit(None if page(written) == written else f"{PAGE.name} is not current: run this with --page")
+    if not options.page:
+        found = measured(options.scale)
+        if options.scale != 1.0:
+            return
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def measured(scale: float) -> dict[str, Any]:
+    bystanders = measuring.Bystanders()
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": measuring.machine(),
+        "versions": measuring.versions(["arborshap", "xgboost", "dask", "numpy"]),
+        "one_core": [one_core(workload, scale) for workload in ROWS],
+        "cluster": [cluster(n_workers, scale) for n_workers in (1, 2)],
+        "others": bystanders.share(),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Ray, run for real on this machine: the recipe of the page. `make test-ray` brings Ray along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ray = pytest.importorskip("ray", reason="`make test-ray` brings Ray along")
+
+from sklearn.ensemble import GradientBoostingRegressor
+
+from arborshap import Background, TreeExplainer
+from clusters.page import code_under
+from models.case import data
+
+FRAME = pd.DataFrame(data(gaps=False).X, columns=list("abcde"))
+MODEL = GradientBoostingRegressor(n_estimators=6, max_depth=3, random_state=0).fit(FRAME, data().y)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def test_the_recipe(cluster: None) -> None:
+    rows = ray.data.from_pandas(FRAME).repartition(5)
+    names: dict[str, Any] = {"model": MODEL, "rows": rows}
+    exec(code_under("Ray").replace("10_000", "40"), names)
+    assert names["background"].to_bytes() == Background(MODEL, FRAME).to_bytes()
+    values = names["values"].to_pandas()
+    usual = TreeExplainer(MODEL, FRAME, engine="pattern").shap_values(FRAME)
+    assert list(values.columns) == list(FRAME.columns)
+    # Batches come back in any order.
+    np.testing.assert_array_equal(np.sort(values.to_numpy(), axis=0), np.sort(usual, axis=0))
