@@ -36,7 +36,7 @@ def sealed(content: bytes) -> bytes:
     return content[:-8] + struct.pack("<Q", crc64(content[:-8]))
 
 
-def _entries(content: bytes) -> list[tuple[str, int, bytes]]:
+def entries_of(content: bytes) -> list[tuple[str, int, bytes]]:
     assert content[:8] == b"ARBORSHP"
     version, count, length = struct.unpack("<IIQ", content[8:24])
     assert (version, length) == (1, len(content))
@@ -75,7 +75,7 @@ def _unpacked(payload: bytes) -> list[int]:
 def parts_of(content: bytes) -> dict[str, Any]:
     """All arrays by name."""
     parts: dict[str, Any] = {}
-    for name, kind, payload in _entries(content):
+    for name, kind, payload in entries_of(content):
         if kind == TEXT:
             parts[name] = _texts(payload)
         else:
@@ -85,10 +85,15 @@ def parts_of(content: bytes) -> dict[str, Any]:
 
 def with_text(content: bytes, name: str, text: str | None) -> bytes:
     """The same file with one text in place of those of this name, or with none at all."""
-    entries = [entry for entry in _entries(content) if entry[0] != name]
+    entries = [entry for entry in entries_of(content) if entry[0] != name]
     if text is not None:
         raw = text.encode()
         entries.append((name, TEXT, struct.pack("<I", len(raw)) + raw))
+    return joined(content, entries)
+
+
+def joined(content: bytes, entries: list[tuple[str, int, bytes]]) -> bytes:
+    """A file of these arrays that begins as `content` does."""
     body = b"".join(
         struct.pack("<B", len(one)) + one.encode() + struct.pack("<BQ", kind, len(payload)) + payload
         for one, kind, payload in entries

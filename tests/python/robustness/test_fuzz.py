@@ -1,0 +1,49 @@
+"""A short run of what `make fuzz` does at length, on the same corpus; the same files every time."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from robustness.mutation import mutated
+from robustness.readers import read_model, read_saved
+
+CORPUS = Path(__file__).parent.parent.parent / "corpus"
+READERS: dict[str, Callable[[bytes], bool]] = {
+    "json": read_model,
+    "ubjson": read_model,
+    "lightgbm": read_model,
+    "saved": read_saved,
+}
+EXECUTIONS = 250
+
+
+def seeds(folder: str) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((CORPUS / folder).iterdir())]
+
+
+@pytest.mark.parametrize("folder", READERS)
+def test_the_corpus_itself_is_read(folder: str) -> None:
+    assert all(READERS[folder](seed) for seed in seeds(folder))
+
+
+@pytest.mark.parametrize("folder", READERS)
+def test_damage_is_refused_or_harmless(folder: str) -> None:
+    rng = random.Random(f"{folder} 1")
+    refused = 0
+    for _ in range(EXECUTIONS):
+        content = mutated(folder, rng.choice(seeds(folder)), rng)
+        started = time.monotonic()
+        refused += not READERS[folder](content)
+        assert time.monotonic() - started < 5.0
+    assert EXECUTIONS // 5 < refused < EXECUTIONS, "damage that is never noticed, or always, tests nothing"
+
+
+def test_findings_stay_fixed() -> None:
+    """Files that once ended in another error than they should have, or took far too much memory."""
+    for path in sorted((CORPUS / "findings").iterdir()):
+        (read_saved if path.name.startswith("saved") else read_model)(path.read_bytes())
