@@ -91,6 +91,18 @@ def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) 
         )
 
 
+def check_none_missing(matrix: NDArray[Any], what: str, names: Sequence[str] | None, library: str) -> None:
+    """Refuse missing values where the model's library does: what such a row is predicted to be, nobody knows."""
+    missing = np.isnan(matrix)
+    if missing.any():
+        row, column = divmod(int(missing.argmax()), matrix.shape[1])
+        called = column if names is None else repr(names[column])
+        raise InputError(
+            f"{what}: row {row} of column {called} is missing, and {library} predicts no such rows with this model; "
+            "fill it in as for training"
+        )
+
+
 def _machine_memory() -> int | None:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from arborshap import _core, saved
 from arborshap._checks import (
     check_fits,
+    check_none_missing,
     checked_choice,
     checked_dtype,
     checked_memory_limit,
@@ -604,6 +605,7 @@ class TreeExplainer:
             _is_ready(X)
             and X.shape[1] == self._model.forest.n_features
             and self._model.encode is None
+            and self._model.takes_missing
             and self._pipeline is None
         ):
             ready: Matrix = X
@@ -620,7 +622,7 @@ class TreeExplainer:
 
     def _read_features(self, rows: Any, what: str, names: Sequence[str] | None = None, one: bool = False) -> Rows:
         read = read_some_rows if one else read_rows
-        return read(
+        found = read(
             rows,
             what,
             names=names,
@@ -629,6 +631,9 @@ class TreeExplainer:
             sparse_zero_is_missing=self._model.library.startswith(("xgboost", "treelite")),
             spaces_are_underscores=self._model.library.startswith("lightgbm"),
         )
+        if not self._model.takes_missing:
+            check_none_missing(found.matrix, what, found.names, self._model.library)
+        return found
 
     def _compile(self, background: Matrix | None, weights: NDArray[np.float64] | None) -> _core.Explainer:
         return _core.Explainer(

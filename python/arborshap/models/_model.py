@@ -40,6 +40,8 @@ class Model:
         For a model that recodes its input by itself (category columns, a marker for missing values), turns what the
         user gave, a frame or a float matrix with its columns in the model's order, into the float matrix the trees
         see; ``None`` where columns are plain numbers.
+    takes_missing
+        Whether the library predicts rows with missing values at all.
     """
 
     forest: Forest
@@ -50,6 +52,7 @@ class Model:
     raw_predict: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
     tolerance: float = 1e-9
     encode: Callable[[Any], NDArray[np.float64]] | None = None
+    takes_missing: bool = True
 
 
 def class_names(classes: NDArray[Any] | None, n_outputs: int) -> list[str] | None:

@@ -33,6 +33,7 @@ def read_gradient_boosting(model: Any) -> Model:
         steepness=2.0 if model.loss == "exponential" else 1.0,  # that loss is least at half the log-odds
         classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(model.decision_function if is_classifier(model) else model.predict, trees.shape[1]),
+        takes_missing=False,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from sklearn import ensemble, tree
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from arborshap import TreeExplainer
 from arborshap.exceptions import InputError, UnsupportedModelError
 from arborshap.models import load
 from models.case import columns_of, data, predicted
@@ -174,3 +175,17 @@ def test_an_isolation_forest_of_single_rows() -> None:
     model = ensemble.IsolationForest(n_estimators=3, max_samples=2, random_state=0).fit(given.X)
     ours = load(model).forest.margin(given.rows)
     np.testing.assert_allclose(2.0 ** -ours[:, 0], -model.score_samples(given.rows), rtol=1e-9)  # c(2) is 1
+
+
+def test_rows_that_gradient_boosting_refuses_are_refused() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    model = ensemble.GradientBoostingRegressor(n_estimators=2).fit(frame, frame["a"])
+    gaps = frame[:3].copy()
+    gaps.iloc[1, 1] = np.nan
+    explainer = TreeExplainer(model, frame)
+    with pytest.raises(InputError, match=r"X: row 1 of column 'b' is missing, and scikit-learn .* predicts no such"):
+        explainer(gaps)
+    with pytest.raises(InputError, match="X: row 1 of column 1 is missing"):
+        explainer.shap_values(gaps.to_numpy())
+    with pytest.raises(InputError, match="z: row 0 of column 'b' is missing"):
+        explainer.contrast(frame.iloc[0], gaps.iloc[1])
