@@ -112,6 +112,14 @@ ten-million: .venv/.native ## Explain against ten million rows whose exact count
 
 MINUTES ?= 5
 
+# libFuzzer through the stable compiler for the core, and through atheris for the readers in Python.
+FUZZ_SECONDS ?= 60
+
+.PHONY: fuzz
+fuzz: .venv/.native ## Fuzz every reader of files for FUZZ_SECONDS=60 each, and tell what was tried and found
+	.venv/bin/python -m pip install --quiet --group fuzz
+	.venv/bin/python scripts/fuzz.py $(FUZZ_SECONDS)
+
 .PHONY: soak
 soak: .venv/.native ## Hammer one process for MINUTES=5, every answer compared, memory watched
 	.venv/bin/python scripts/soak.py --minutes $(MINUTES)

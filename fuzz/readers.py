@@ -1,8 +1,8 @@
 """Coverage-guided fuzzing of the readers, with atheris: ``python fuzz/readers.py json [libFuzzer options]``.
 
-The first argument is a folder of the corpus, which says what is read. Inputs are damaged in two ways, by libFuzzer's own
-changes of bytes and by changes that keep a file's shape; whatever is not read or refused as damaged stops the run and
-leaves the file behind.
+The first argument is a folder of the corpus, which says what is read. Inputs are damaged in two ways, by libFuzzer's
+own changes of bytes and by changes that keep a file's shape; whatever is not read or refused as damaged stops the run
+and leaves the file behind.
 """
 
 import random

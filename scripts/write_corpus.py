@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import catboost
 import lightgbm
@@ -26,7 +27,7 @@ def write(folder: str, name: str, content: bytes | bytearray | str) -> None:
 
 
 def xgboost_seeds() -> None:
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "plain": {"max_depth": 2},
         "classes": {"max_depth": 1, "objective": "multi:softprob", "num_class": 3},
         "vectors": {"max_depth": 1, "multi_strategy": "multi_output_tree", "tree_method": "hist"},
@@ -46,7 +47,7 @@ def xgboost_seeds() -> None:
 
 
 def lightgbm_seeds() -> None:
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "plain": {"objective": "regression"},
         "classes": {"objective": "multiclass", "num_class": 3},
         "averaged": {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.7},
