@@ -110,8 +110,6 @@ accuracy: .venv/.native ## Measure rounding errors against exact fractions; writ
 ten-million: .venv/.native ## Explain against ten million rows whose exact counts are known
 	.venv/bin/python scripts/large_background.py
 
-MINUTES ?= 5
-
 # libFuzzer through the stable compiler for the core, and through atheris for the readers in Python.
 FUZZ_SECONDS ?= 60
 
@@ -119,6 +117,8 @@ FUZZ_SECONDS ?= 60
 fuzz: .venv/.native ## Fuzz every reader of files for FUZZ_SECONDS=60 each, and tell what was tried and found
 	.venv/bin/python -m pip install --quiet --group fuzz
 	.venv/bin/python scripts/fuzz.py $(FUZZ_SECONDS)
+
+MINUTES ?= 5
 
 .PHONY: soak
 soak: .venv/.native ## Hammer one process for MINUTES=5, every answer compared, memory watched

@@ -108,7 +108,8 @@ class _Reader:
         array = frozen_copy(name, np.ravel(as_array(name, values)), np.float64)
         if len(array) != leaves * outputs:
             raise ModelError(f"{name} has {len(array)} entries, not {outputs} for each of {leaves} leaves")
-        scaled = array * self.scale
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite then is refused with its node
+            scaled = array * self.scale
         return scaled if outputs == 1 else scaled.reshape(leaves, outputs)
 
     def add_oblivious(self, tree: Any) -> None:
@@ -195,15 +196,17 @@ def _level_order_cover(where: str, tree: dict[str, Any], leaves: int) -> NDArray
     if len(weights) != leaves:
         raise ModelError(f"{where}: leaf_weights has {len(weights)} entries for {leaves} leaves")
     levels = [weights]
-    while len(levels[0]) > 1:
-        levels.insert(0, levels[0].reshape(-1, 2).sum(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):  # as above
+        while len(levels[0]) > 1:
+            levels.insert(0, levels[0].reshape(-1, 2).sum(axis=1))
     return np.concatenate(levels)
 
 
 def _summed_up(leaf_cover: NDArray[np.float64], left: list[int], right: list[int]) -> NDArray[np.float64]:
     """Give every inner node the weight of its leaves; children are numbered after their parents."""
     cover = leaf_cover.copy()
-    for node in range(len(left) - 1, -1, -1):
-        if left[node] != -1:
-            cover[node] = cover[left[node]] + cover[right[node]]
+    with np.errstate(over="ignore", invalid="ignore"):  # as above
+        for node in range(len(left) - 1, -1, -1):
+            if left[node] != -1:
+                cover[node] = cover[left[node]] + cover[right[node]]
     return cover

@@ -46,6 +46,7 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
     leaf = left == -1  # a leaf's right child, if any, is the number of its vector
     parameters = take(tree, "tree_param", dict, where)
     leaf_size = whole(parameters.get("size_leaf_vector", "1"), f"{where}: size_leaf_vector")
+    value: NDArray[np.floating[Any]]
     value = condition if leaf_size <= 1 else _vector_values(where, tree, right, leaf, leaf_size, builder.n_outputs)
     sets = _category_sets(where, tree, leaf)
     right = np.where(leaf, -1, right)
@@ -57,12 +58,15 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
         left, right, feature, condition = number[left[kept]], number[right[kept]], feature[kept], condition[kept]
         value, default_left, cover = value[kept], default_left[kept], cover[kept]
         sets = {int(number[node]): members for node, members in sets.items() if kept[node]}
+    if weight != 1.0:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite then is refused with its node
+            value = value * np.float64(weight)
     builder.add_tree(
         left=left,
         right=right,
         feature=feature,
         threshold=condition,
-        value=value if weight == 1.0 else value * np.float64(weight),
+        value=value,
         output=whole(output, f"{where}: tree_info"),
         default_left=default_left,
         categories=sets,

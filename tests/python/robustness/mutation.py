@@ -144,7 +144,8 @@ def _ubjson(content: bytes, rng: random.Random) -> bytes:
     damaged = bytearray(content)
     places = [at for at in range(len(damaged)) if damaged[at] in b"lLdDiUI"]
     for at in rng.choices(places, k=rng.randint(1, 3)) if places else []:
-        code = {"l": ">i", "L": ">q", "d": ">f", "D": ">d", "i": ">b", "U": ">B", "I": ">h"}[chr(damaged[at])]
+        # The change before may have been made here.
+        code = {"l": ">i", "L": ">q", "d": ">f", "D": ">d", "i": ">b", "U": ">B"}.get(chr(damaged[at]), ">h")
         try:
             number = struct.pack(code, rng.choice(NUMBERS))
         except (struct.error, OverflowError):
