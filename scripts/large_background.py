@@ -1,4 +1,4 @@
-"""Ten million background rows, with an answer known beforehand: `make large-background`.
+"""Ten million background rows, with an answer known beforehand: `make ten-million`.
 
 The rows are a thousand different ones, each as many times as a weight says. Values against all of them must be those
 against the thousand with their weights, however the rows come: at once, or in batches.

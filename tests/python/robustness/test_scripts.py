@@ -1,0 +1,62 @@
+"""The scripts that show robustness can tell good from bad."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arborshap import TreeExplainer
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import licences  # noqa: E402
+import soak  # noqa: E402
+
+
+@pytest.mark.parametrize(
+    ("expression", "fine"),
+    [
+        ("MIT", True),
+        ("MIT OR GPL-3.0", True),
+        ("GPL-3.0 OR MIT", True),
+        ("MIT AND GPL-3.0", False),
+        ("(MIT OR GPL-3.0) AND Unicode-3.0", True),
+        ("MIT OR (GPL-3.0 AND MIT)", True),
+        ("GPL-3.0 AND (MIT OR Apache-2.0)", False),
+        ("Apache-2.0 WITH LLVM-exception", True),
+        ("GPL-2.0 WITH Classpath-exception-2.0", False),
+        ("MIT/Apache-2.0", True),
+        ("", False),
+        ("MIT MIT", False),
+        ("(MIT", False),
+    ],
+)
+def test_licences(expression: str, fine: bool) -> None:
+    assert licences.allowed(expression) is fine
+
+
+def test_a_short_soak() -> None:
+    rng = np.random.default_rng(0)
+    run = soak.Soak([soak.random_game(rng)], time.monotonic() + 1.5)
+    run.hammer(seed=1)
+    assert run.count["answers compared"] > 0
+    assert 0 < run.worst < 1e-13
+
+
+def test_a_soak_that_finds_something() -> None:
+    """An engine that is off by little more than rounding is found."""
+
+    class Wrong(soak.Soak):
+        def values(self, explainer: TreeExplainer, X: soak.Array, index: str) -> soak.Array:
+            values = super().values(explainer, X, index)
+            return values * (1 + 1e-8) if explainer._engine == "traversal" else values
+
+    rng = np.random.default_rng(0)
+    run = Wrong([soak.random_game(rng)], time.monotonic() + 20)
+    with pytest.raises(AssertionError, match="off by"):
+        run.hammer(seed=1)
