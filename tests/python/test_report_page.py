@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -187,6 +188,45 @@ def test_odd_explanations_have_a_page_too(browser: Browser, folder: Path) -> Non
         assert browser.logs()[0] == [], name
         assert browser.run("return document.documentElement.scrollWidth") <= 400, name
         assert browser.run("return document.getElementById('trace').hidden") == (name in NOT_WALKED), name
+
+
+def test_infinite_cells_have_a_colour(browser: Browser, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 4))
+    rows[::3, 0], rows[1::3, 1] = np.inf, -np.inf
+    rows[::4, 2], rows[1::4, 2] = 1.7e308, -1.7e308
+    rows[:, 3] = np.where(np.arange(40) % 5 == 0, np.inf, 2.0)
+    explainer = TreeExplainer(report_cases.random_forest(rng, 3, 4), rng.normal(size=(20, 4)))
+    explainer(rows).report(folder / "infinite.html")
+    browser.open(folder / "infinite.html")
+    for player in range(4):
+        drawn = browser.colours_of(f"#swarm tr:nth-child({player + 1}) canvas")
+        assert len(drawn) > 1000  # an error would leave it empty, and be said
+    assert browser.logs()[0] == []
+    assert "\u221e" in browser.text("#row-fall")
+
+
+def test_names_are_shown_up_to_a_length(browser: Browser, folder: Path) -> None:
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), index=["label " * 3000] * 30)
+    model = DecisionTreeRegressor(max_depth=3).fit(rows.to_numpy(), rows[0])
+    explainer = TreeExplainer(model, rows.to_numpy(), feature_names=["long " * 2000, "\U0001f600" * 500])
+    explainer(rows.set_axis(explainer.feature_names, axis=1)).report(folder / "names.html")
+    browser.open(folder / "names.html", width=400)
+    assert browser.run("return document.documentElement.scrollHeight") < 12_000
+    assert browser.run("return document.body.textContent.isWellFormed()")
+
+
+def test_it_says_how_precise_its_values_are(browser: Browser, folder: Path) -> None:
+    explainer = case(report_cases.groups_and_gaps).explainer
+    rows = case(report_cases.groups_and_gaps).rows
+    for name, explanation, said in [
+        ("full", explainer(rows), "Values with full precision"),
+        ("narrow", explainer(rows, dtype=np.float32), "Values with float32 precision"),
+        ("zeros", Explanation(np.zeros((3, 2)), np.zeros(3), feature_names=["a", "b"]), "Values with full precision"),
+    ]:
+        explanation.report(folder / f"precision {name}.html")
+        browser.open(folder / f"precision {name}.html")
+        assert said in browser.text("#carried")
 
 
 NOT_WALKED = {"one row", "a contrast", "missing values"}

@@ -75,6 +75,7 @@ class Content:
         """The part of the page's data that every explanation has."""
         explanation, shown = self.explanation, self.shown
         values = self.values[shown].transpose(2, 1, 0)
+        exact = values.size <= EXACT_CELLS
         labels = explanation.row_labels
         return {
             "index": explanation.index,
@@ -84,7 +85,8 @@ class Content:
             "n_rows": len(self.values),
             "row_numbers": packed(shown),
             "row_labels": None if labels is None else [str(label) for label in labels[shown]],
-            "values": packed(values if values.size <= EXACT_CELLS else values.astype(np.float32)),
+            "values": packed(values if exact else values.astype(np.float32)),
+            "exact": exact and values.dtype == np.float64,
             "base": packed(self.base[shown].T),
             "importance": packed(mean_size(self.values).T),
             **self._data_payload(),

@@ -31,10 +31,17 @@ async function unpackAll(content) {
   return Object.fromEntries(Object.keys(content).map((key, i) => [key, parts[i]]));
 }
 
+/** Names may be of any length; what they take on the page may not. */
+const LONGEST_NAME = 160;
+
 /** The report's data, with questions that every section asks. */
 class Report {
   constructor(data) {
     Object.assign(this, data);
+    const named = (names) => names?.map((name) => clipped(name, LONGEST_NAME)) ?? null;
+    [this.players, this.outputs, this.row_labels] = [data.players, data.outputs, data.row_labels].map(named);
+    this.tree_columns = named(data.tree_columns);
+    this.columns = data.columns.map((column) => ({ ...column, name: clipped(column.name, LONGEST_NAME) }));
     this.nShown = this.row_numbers.length;
     this.nPlayers = this.players.length;
     this.columnsOf = this.players.map(() => []);

@@ -24,7 +24,7 @@ function summary(report) {
   const trees = fact(report.model, "Trees");
   if (trees) cards.push(["Trees", trees, fact(report.model, "Read from")]);
   if (report.additivity)
-    cards.push(["Largest gap", report.additivity.sizes[0].toExponential(1), "of base and values to the prediction"]);
+    cards.push(["Largest gap", figure(report.additivity.sizes[0], 3), "of base and values to the prediction"]);
   const build = () => {
     const base = report.baseOf(state.row);
     const expected = [report.base_name, figure(base), "what the values start from", base];
@@ -135,7 +135,7 @@ function how(report) {
     byId("additivity-says").append(
       `Over ${count(rows, "row")}, the largest difference between a prediction and `,
       "the expected value plus the row's values is ",
-      make("b", { id: "gap", "data-value": String(gap) }, gap.toExponential(1)),
+      make("b", { id: "gap", "data-value": String(gap) }, figure(gap, 3)),
       `; the largest prediction is ${figure(largest)} in size.`,
     );
     byId("additivity").hidden = false;
@@ -151,9 +151,7 @@ function whatIsCarried(report) {
     report.nShown === report.n_rows
       ? `All ${count(report.n_rows, "row")}.`
       : `${count(report.nShown, "row")}, spread evenly; ${leftOut}. ${whole} are over all rows.`,
-    report.values instanceof Float32Array
-      ? "Values with float32 precision, about seven digits."
-      : "Values with full precision.",
+    report.exact ? "Values with full precision." : "Values with float32 precision, about seven digits.",
   ];
   if (!report.trees) sentences.push(`No trees, so no contrasts and no trace: ${report.no_walk}.`);
   else if (report.nShown === 1) sentences.push("One row alone, so no contrasts and no trace.");

@@ -176,13 +176,17 @@ class Overview {
     if (!report.data || columns.length !== 1 || report.columns[columns[0]].levels) return [[grey[0], all]];
     const start = columns[0] * report.nShown;
     const cells = report.data.subarray(start, start + report.nShown);
-    const sorted = Float64Array.from(cells.filter((value) => !Number.isNaN(value))).sort();
+    const sorted = Float64Array.from(cells.filter(Number.isFinite)).sort();
     if (sorted.length === 0) return [[grey[0], all]];
     let [low, high] = [sorted[Math.floor(0.05 * (sorted.length - 1))], sorted[Math.ceil(0.95 * (sorted.length - 1))]];
     if (low === high) [low, high] = [sorted[0], sorted[sorted.length - 1]];
     const ramp = colourRamp([colour("low"), colour("middle"), colour("high")]).map((ink) => [ink, []]);
     for (const row of all) {
-      const share = high > low ? Math.min(1, Math.max(0, (cells[row] - low) / (high - low))) : 0.5;
+      // Halves, since the distance of two numbers may be larger than any number; infinite cells are at the ends.
+      const share =
+        high > low
+          ? Math.min(1, Math.max(0, (cells[row] / 2 - low / 2) / (high / 2 - low / 2)))
+          : 0.5 + 0.5 * Math.sign(cells[row] - low);
       (Number.isNaN(cells[row]) ? grey : ramp[Math.round(63 * share)])[1].push(row);
     }
     return [grey, ...ramp].filter(([, rows]) => rows.length);

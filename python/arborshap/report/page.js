@@ -53,7 +53,9 @@ function figure(value, digits = 4) {
 
 const signed = (value) => (value > 0 ? "+" : "") + figure(value);
 
-const clipped = (text, length) => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
+/** A text of at most that length; no character of two halves is cut apart. */
+const clipped = (text, length) =>
+  text.length > length ? `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 
 const count = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 
