@@ -154,7 +154,8 @@ class TreeExplainer:
             if output is not None:
                 players, threads = self._n_players, self._n_threads
                 matrix = background.matrix.copy()  # the caller's array may change
-                self._rescaled = Rescaled(output, forest.native, self._core, players, matrix, weights, threads)
+                shares = None if weights is None else weights / weights.sum()
+                self._rescaled = Rescaled(output, forest.native, self._core, players, matrix, shares, threads)
                 self.output_names = None if output.is_loss else self.output_names
         # Without a background the first rows that come are what the model can be verified on.
         self._to_verify = verify and background is None

@@ -173,6 +173,15 @@ class Rescaled:
 
     Sums run over the background in blocks whose size depends on the model alone, and row by row, so that a row's values
     do not depend on which rows are explained with it.
+
+    Attributes
+    ----------
+    output
+        The function.
+    background
+        The rows z.
+    shares
+        What each of them counts for in the mean; together 1.
     """
 
     def __init__(
@@ -182,17 +191,16 @@ class Rescaled:
         core: _core.Explainer,
         n_players: int,
         background: Matrix,
-        weights: Array | None,
+        shares: Array | None,
         n_threads: int,
     ) -> None:
         self.output = output
         self._forest = forest
         self._core = core
         self._n_players = n_players
-        self._background = background
+        self.background = background
         self._margins = forest.margin(background, n_threads)
-        shares = np.ones(len(background)) if weights is None else weights
-        self._shares = shares / shares.sum() if len(shares) else shares
+        self.shares = np.full(len(background), 1.0 / max(1, len(background))) if shares is None else shares
         self._n_threads = n_threads
 
     def against(self, others: Matrix) -> Rescaled:
@@ -203,9 +211,9 @@ class Rescaled:
         """Return the mean of the function over the background, for each of some rows: (rows, outputs)."""
         numbers = self.output.checked_labels(y, n_rows)
         if numbers is None:
-            return np.broadcast_to(self._shares @ self.output.of(self._margins, None), (n_rows, self.output.n_outputs))
+            return np.broadcast_to(self.shares @ self.output.of(self._margins, None), (n_rows, self.output.n_outputs))
         labels, which = np.unique(numbers, return_inverse=True)
-        means = [self._shares @ self.output.of(self._margins, np.array([label])) for label in labels]
+        means = [self.shares @ self.output.of(self._margins, np.array([label])) for label in labels]
         return np.reshape(means, (len(labels), 1))[which]
 
     def expected_of_any_row(self) -> Array:
@@ -231,7 +239,7 @@ class Rescaled:
         sums = np.zeros(shape)
         with reporting(progress) as report:
             for x, others, values in self._pairs(rows, labels, report):
-                sums[x] += np.einsum("z,zio->io", self._shares[others], values)
+                sums[x] += np.einsum("z,zio->io", self.shares[others], values)
         return sums.astype(kind, copy=False)
 
     def explain_pairs(
@@ -239,7 +247,7 @@ class Rescaled:
     ) -> NDArray[Any]:
         """Compute values of every pair: (rows, background rows, players, outputs)."""
         kind, labels = checked_dtype(dtype), self.output.checked_labels(y, len(rows))
-        shape = (len(rows), len(self._background), self._n_players, self.output.n_outputs)
+        shape = (len(rows), len(self.background), self._n_players, self.output.n_outputs)
         check_fits(shape, kind, limit)
         every = np.empty(shape, kind)
         with reporting(progress) as report:
@@ -257,14 +265,14 @@ class Rescaled:
     def _pairs(self, rows: Matrix, y: Array | None, report: Report | None) -> Iterator[tuple[int, slice, Array]]:
         """Go through all pairs: a row, a block of the background, and the values, (block, players, outputs)."""
         margins = self._forest.margin(rows, self._n_threads)
-        n, m, k = len(rows), len(self._background), self.output.n_margins
+        n, m, k = len(rows), len(self.background), self.output.n_margins
         numbers_a_pair = k * self._n_players + 4 * k * k
         wide = max(1, min(m, 1024, _CHUNK // numbers_a_pair))
         tall = max(1, _CHUNK // (numbers_a_pair * wide))
         for start in range(0, n, tall):
             for first in range(0, m, wide):
                 block, others = slice(start, min(start + tall, n)), slice(first, min(first + wide, m))
-                raw = self._core.explain_pairs(rows[block], self._background[others], n_threads=self._n_threads)
+                raw = self._core.explain_pairs(rows[block], self.background[others], n_threads=self._n_threads)
                 slopes = self.output.slopes(margins[block], self._margins[others], None if y is None else y[block])
                 for x in range(start, block.stop):
                     yield x, others, np.einsum("zoj,zij->zio", slopes[x - start], raw[x - start])

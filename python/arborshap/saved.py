@@ -106,6 +106,7 @@ def _written(explainer: TreeExplainer, recoding: dict[str, Any] | None) -> bytes
         "steepness": model.steepness,
         "classes": _labels(explainer),
         "recoding": recoding,
+        "takes_missing": model.takes_missing,
         "feature_names": forest.feature_names,
         "output_names": forest.output_names,
         "column_names": explainer._column_names,
@@ -125,8 +126,8 @@ def _written(explainer: TreeExplainer, recoding: dict[str, Any] | None) -> bytes
     numbers = {}
     if rescaled is not None:
         numbers = {
-            "background": np.ravel(rescaled._background).astype(np.float64),
-            "background_shares": np.ascontiguousarray(rescaled._shares),
+            "background": np.ravel(rescaled.background).astype(np.float64),
+            "background_shares": np.ascontiguousarray(rescaled.shares),
         }
     return explainer._core.to_bytes(texts, numbers)
 
@@ -159,6 +160,7 @@ def _read(
         steepness=float(about.of("steepness", (int, float))),
         classes=None if about.of("classes", list, optional=True) is None else np.array(about.of("classes", list)),
         encode=encode or from_description(about.of("recoding", dict, optional=True), native.n_features),
+        takes_missing=about.of("takes_missing", bool, optional=True) is not False,  # older files do not say
     )
     has_pipeline = about.of("pipeline", bool)
 
@@ -190,8 +192,7 @@ def _read(
         if rows is None or shares is None or len(rows) != len(shares) * native.n_features:
             raise ModelError("the saved background is incomplete")
         matrix = rows.reshape(len(shares), native.n_features)
-        explainer._rescaled = Rescaled(output, native, core, core.n_players, matrix, None, n_threads)
-        explainer._rescaled._shares = shares
+        explainer._rescaled = Rescaled(output, native, core, core.n_players, matrix, shares, n_threads)
     try:
         core.plan(1, "shapley", explainer._engine)
     except InputError as error:

@@ -106,6 +106,8 @@ def test_weights_groups_and_names() -> None:
     np.testing.assert_array_equal(again.shap_values(frame[list("edcba")]), explainer.shap_values(X))
     with pytest.raises(InputError, match="has no column 'e'"):
         again.shap_values(frame[list("abcd")])
+    with pytest.raises(InputError, match="row 2 of column 'b' is missing"):
+        again.shap_values(frame.replace({"b": {frame["b"][2]: np.nan}}))
 
 
 @pytest.mark.parametrize("output", ["probability", "log_loss"])
