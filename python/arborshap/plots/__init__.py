@@ -126,7 +126,7 @@ class Plots:
         Returns
         -------
         Axes
-            A point for each row. Missing cells stand in a lane of their own, texts side by side.
+            A point for each row. Missing cells stand in a lane of their own, dates in order, texts side by side.
         """
         from arborshap.plots.scatter import scatter
 
