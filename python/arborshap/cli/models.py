@@ -25,7 +25,7 @@ _BACKGROUND_ROWS = 2**16
 def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
     """Build the explainer: a saved one, or of a model file with a background or without."""
     if is_saved(wanted.model):
-        return _saved(wanted)
+        return _saved(wanted, rows)
     background = None if wanted.background is None else open_table(wanted.background, "background")
     _check_ignored(wanted.ignore, [rows] if background is None else [rows, background])
     set_apart = [*wanted.ignore, *wanted.id]
@@ -72,7 +72,7 @@ def is_saved(path: Path) -> bool:
         return False  # whoever reads it as a model will say what is wrong
 
 
-def _saved(wanted: argparse.Namespace) -> TreeExplainer:
+def _saved(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
     for option, given in [
         ("--background", wanted.background),
         ("--groups", wanted.groups),
@@ -80,7 +80,11 @@ def _saved(wanted: argparse.Namespace) -> TreeExplainer:
     ]:
         if given is not None:
             raise InputError(f"{str(wanted.model)!r} is a saved explainer, which brings its own: leave out {option}")
-    return TreeExplainer.load(wanted.model, n_jobs=wanted.jobs, memory_limit=wanted.memory_limit)
+    _check_ignored(wanted.ignore, [rows])
+    explainer = TreeExplainer.load(wanted.model, n_jobs=wanted.jobs, memory_limit=wanted.memory_limit)
+    if explainer._rescaled is not None and explainer._rescaled.output.is_loss:
+        raise InputError(f"{str(wanted.model)!r} explains losses, which need labels, and a file of rows has none")
+    return explainer
 
 
 def _some(batches: Iterator[Any], background: Table) -> Iterator[Any]:

@@ -195,6 +195,18 @@ def test_a_page_is_not_left_behind_by_a_late_error(files: Files) -> None:
     assert "row 9" in files.refused("late.csv", "out.csv", "--chunk-rows", 5, "--report", files.path("page.html"))
 
 
+def test_what_a_saved_explainer_cannot_do_here(files: Files) -> None:
+    saved = str(files.path("saved.explainer"))
+    named = ["--rows", str(files.path("rows.csv")), "--out", str(files.path("out.csv"))]
+    TreeExplainer(str(files.path("model.json")), files.rows).save(saved)
+    assert main(["explain", saved, *named, "--ignore", "aeg"]) == 1
+    assert "--ignore aeg: there is no such column" in files.capsys.readouterr().err
+    model = XGBClassifier(n_estimators=2, max_depth=2, n_jobs=1).fit(files.rows, files.rows["age"] > 0)
+    TreeExplainer(model, files.rows, model_output="log_loss").save(saved)
+    assert main(["explain", saved, *named]) == 1
+    assert "explains losses, which need labels" in files.capsys.readouterr().err
+
+
 def test_a_saved_explainer_needs_nothing_else(files: Files) -> None:
     groups = {"body": ["age", "bmi"]}
     explainer = TreeExplainer(str(files.path("model.json")), files.rows, groups=groups)
