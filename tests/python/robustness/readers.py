@@ -33,13 +33,17 @@ def read_model(content: bytes) -> bool:
     return True
 
 
+def resealed(content: bytes) -> bytes:
+    """The content with the head and the checksum that it should have."""
+    if len(content) < 32:
+        return content
+    head = b"ARBORSHP" + struct.pack("<I", 1) + content[12:16] + struct.pack("<Q", len(content))
+    return sealed(head + content[24:])
+
+
 def read_saved(content: bytes) -> bool:
     """Read an explainer or a background, its checksum put right first."""
-    data = content
-    if len(content) >= 32:
-        data = sealed(
-            b"ARBORSHP" + struct.pack("<I", 1) + content[12:16] + struct.pack("<Q", len(content)) + content[24:]
-        )
+    data = resealed(content)
     try:
         merged = Background.from_bytes(data)
         merged.merge(merged).to_bytes()

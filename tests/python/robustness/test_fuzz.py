@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from arborshap import TreeExplainer, _core
+from arborshap.exceptions import ModelError
 from robustness.mutation import mutated
-from robustness.readers import read_model, read_saved
+from robustness.readers import read_model, read_saved, resealed
 
 CORPUS = Path(__file__).parent.parent.parent / "corpus"
 READERS: dict[str, Callable[[bytes], bool]] = {
@@ -41,6 +43,30 @@ def test_damage_is_refused_or_harmless(folder: str) -> None:
         refused += not READERS[folder](content)
         assert time.monotonic() - started < 5.0
     assert EXECUTIONS // 5 < refused < EXECUTIONS, "damage that is never noticed, or always, tests nothing"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("saved-players-by-the-million", "it has 16777219 players for 3 features"),
+        ("saved-no-cover", "tree 0 has none"),
+    ],
+)
+def test_the_native_reader_refuses_what_was_found(name: str, message: str) -> None:
+    data = resealed((CORPUS / "findings" / name).read_bytes())
+    with pytest.raises(ModelError, match=message):
+        _core.Explainer.from_bytes(data, n_threads=1)
+
+
+def test_saved_texts_that_were_changed() -> None:
+    content = (CORPUS / "saved" / "rows").read_bytes()
+    for old, new, message in [
+        (b'"engine": "auto"', b'"engine": "aut]"', "the saved engine cannot explain the saved model"),
+        (b'"model_output": "raw"', b'"model_output": "war"', "the saved model_output is 'war'"),
+    ]:
+        assert old in content
+        with pytest.raises(ModelError, match=message):
+            TreeExplainer.from_bytes(resealed(content.replace(old, new)))
 
 
 def test_findings_stay_fixed() -> None:

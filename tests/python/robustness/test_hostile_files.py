@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -151,12 +152,23 @@ def test_an_error_does_not_repeat_a_file_in_full(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 300
 
 
+@cache
+def treelite_dump() -> bytes:
+    treelite: Any = pytest.importorskip("treelite")
+    model = treelite.frontend.load_lightgbm_model(str(CORPUS / "lightgbm" / "categories.txt"))
+    dumped: str = model.dump_as_json(pretty_print=False)
+    return dumped.encode()
+
+
+def treelite_document() -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(treelite_dump())
+    return parsed
+
+
 def test_dumps_of_treelite() -> None:
-    treelite = pytest.importorskip("treelite")
     from arborshap.models.treelite import read_document
 
-    model = treelite.frontend.load_lightgbm_model(str(CORPUS / "lightgbm" / "categories.txt"))
-    dumped = model.dump_as_json(pretty_print=False).encode()
+    dumped = treelite_dump()
     rng = random.Random(4)
     refused = 0
     for _ in range(600):
@@ -168,6 +180,31 @@ def test_dumps_of_treelite() -> None:
         except (json.JSONDecodeError, UnicodeDecodeError):  # damage to bytes; treelite itself writes JSON
             pass
     assert refused > 100
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda d: d["trees"][1].update(nodes=[1, 2]), "tree 1: each of its nodes must be an object"),
+        (lambda d: d["trees"][0]["nodes"][0].update(left_child=0), "tree 0, node 0: .*reached twice"),
+        (lambda d: d["trees"][0]["nodes"][0].update(right_child=99), "tree 0, node 0: its right child is node 99"),
+        (lambda d: d["trees"][0]["nodes"][0].update(node_id=5), "tree 0: node 5 is in place 0"),
+        (
+            lambda d: d["trees"][0]["nodes"][-1].update(leaf_value=float("nan")),
+            r"tree 0, node \d: its leaf value is NaN",
+        ),
+        (lambda d: d["trees"][0]["nodes"][0].update(category_list=[-1]), "tree 0, node 0: categories"),
+        (lambda d: d["class_id"].__setitem__(0, 7), "tree 0: it adds to class 7"),
+        (lambda d: d.update(num_target=2**40), "base scores"),
+    ],
+)
+def test_a_dump_of_treelite(edit: Damage, message: str) -> None:
+    from arborshap.models.treelite import read_document
+
+    parsed = treelite_document()
+    edit(parsed)
+    with pytest.raises(ModelError, match=message):
+        read_document(parsed, "float64")
 
 
 LIMITED = {
