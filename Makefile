@@ -88,6 +88,36 @@ bench-table: .venv/.ready ## Write the recorded results into the README and docs
 service-bench: .venv/.native ## Load the example service, on this machine only: requests a second and latencies
 	.venv/bin/python examples/service/load_test.py $(OPTIONS)
 
+.PHONY: accuracy
+accuracy: .venv/.native ## Measure rounding errors against exact fractions; writes the picture and table of the docs
+	PYTHONPATH=tests/python .venv/bin/python benches/python/accuracy.py
+
+.PHONY: large-background
+large-background: .venv/.native ## Explain against ten million rows whose exact counts are known
+	.venv/bin/python scripts/large_background.py
+
+MINUTES ?= 5
+
+.PHONY: soak
+soak: .venv/.native ## Hammer one process for MINUTES=5, every answer compared, memory watched
+	.venv/bin/python scripts/soak.py --minutes $(MINUTES)
+
+.PHONY: miri
+miri: ## Test the core with every memory access checked: by Miri where installed, else by its checked twin and valgrind
+	scripts/miri.sh $(OPTIONS)
+
+.PHONY: sanitize
+sanitize: ## Test the core under AddressSanitizer and ThreadSanitizer; needs a nightly toolchain
+	scripts/sanitize.sh
+
+.PHONY: audit
+audit: .venv/.ready ## Hold the licences of all crates against a list, without a network
+	.venv/bin/python scripts/licences.py
+
+.PHONY: reproducible
+reproducible: .venv/.ready ## Build the wheel twice, in two places, and compare the bytes
+	scripts/reproducible.sh
+
 .PHONY: gallery
 gallery: .venv/.native ## Draw the pictures of the docs, and run the notebooks in examples/
 	.venv/bin/python scripts/gallery.py

@@ -124,7 +124,7 @@ impl Intake {
         check_weights(weights, rows.len())?;
         let exact = weights.map(exact_weights).transpose()?;
         let weight = |row: usize| exact.as_ref().map_or(ONE, |weights| weights[row]);
-        let coded = CodedRows::new(&self.compiled.columns, rows, workers);
+        let coded = CodedRows::new(&self.compiled.columns, rows, workers)?;
         let kept = match background.kept {
             Kept::Counts(mut counts) => {
                 if exact.is_some() {

@@ -10,11 +10,11 @@ use crate::engine::pattern::{self, Histogram, Onto, PatternForest, PatternTables
 use crate::engine::plan::{self, Engine, Plan, can_have_tables};
 use crate::engine::traversal::{self, Walk};
 use crate::engine::{cover, leaf_weights};
-use crate::error::{Error, Result, zeros};
+use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
-use crate::memory;
+use crate::memory::{self, zeros};
 use crate::players::Players;
 use crate::row_weights::{check_weights, levelled, whole_weights};
 use crate::rows::Rows;
@@ -194,7 +194,7 @@ impl Explainer {
         let keep = !self.wants_counts(n)? || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
         let Absent::Background { codes, weights, histogram, .. } = &mut self.absent else { return Ok(()) };
         if keep {
-            *codes = Some(CodedRows::new(&self.compiled.columns, background, workers));
+            *codes = Some(CodedRows::new(&self.compiled.columns, background, workers)?);
             return self.count_if_wanted(workers, progress);
         }
         let patterns = once(&self.patterns, || PatternForest::new(&self.compiled.trees, workers));
@@ -203,7 +203,7 @@ impl Explainer {
         progress.stages(n.div_ceil(PASSING_ROWS));
         for start in (0..n).step_by(PASSING_ROWS) {
             let end = n.min(start + PASSING_ROWS);
-            let codes = CodedRows::new(&self.compiled.columns, &background.slice(start, end), workers);
+            let codes = CodedRows::new(&self.compiled.columns, &background.slice(start, end), workers)?;
             sums.add(patterns, &codes, &|row| weight(start + row), workers, progress)?;
         }
         drop(weight);
@@ -466,7 +466,7 @@ impl Explainer {
         let coded;
         let z = if let Some(background) = background {
             background.expect_width("the background", self.forest.n_features())?;
-            coded = CodedRows::new(&self.compiled.columns, background, workers);
+            coded = CodedRows::new(&self.compiled.columns, background, workers)?;
             &coded
         } else if let Absent::Background { merged: true, .. } = &self.absent {
             return Err(Error::Input(

@@ -1,5 +1,5 @@
-//! The one room with `unsafe` code: running kernels with the widest vector instructions of the machine, and reading
-//! tables at indices already known to be in range.
+//! The room of `unsafe` code (but for one allocation in `memory`): running kernels with the widest vector instructions
+//! of the machine, and reading tables at indices already known to be in range.
 #![allow(unsafe_code)]
 
 /// A loop nest worth compiling for several instruction sets. `run` must be `#[inline(always)]`, as must what it calls.
@@ -11,7 +11,7 @@ pub(crate) trait Kernel {
 /// Runs a kernel compiled for the widest vector instructions that this machine has, chosen at run time.
 #[inline]
 pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt")]
         fn avx512<K: Kernel>(kernel: K) -> K::Output {
@@ -43,23 +43,51 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
+/// `slice[i]`. Built with `--cfg arborshap_checked`, every such read is checked, and kernels are compiled for the baseline
+/// alone: a twin in which nothing is taken on trust.
+///
+/// # Safety
+/// `i < slice.len()`.
+#[inline(always)]
+unsafe fn read<T: Copy>(slice: &[T], i: usize) -> T {
+    debug_assert!(i < slice.len());
+    if cfg!(arborshap_checked) {
+        slice[i]
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { *slice.get_unchecked(i) }
+    }
+}
+
+/// Where the numbers of each row of a block begin in a table; only made together with the largest of them.
+pub(crate) struct Offsets<const R: usize> {
+    each: [u32; R],
+    largest: u32,
+}
+
+impl<const R: usize> Offsets<R> {
+    /// Rows of a table that has `width` numbers for each index.
+    #[inline(always)]
+    pub(crate) fn new(indices: &[u16; R], width: u32) -> Self {
+        let (mut each, mut largest) = ([0_u32; R], 0);
+        for r in 0..R {
+            each[r] = u32::from(indices[r]) * width;
+            largest = largest.max(each[r]);
+        }
+        Self { each, largest }
+    }
+}
+
 /// `sums[r] += table[offsets[r] + column]` for every row of a block.
 ///
 /// # Panics
 /// If the largest offset leads outside the table.
 #[inline(always)]
-pub(crate) fn add_looked_up<const R: usize>(
-    sums: &mut [f64; R],
-    table: &[f64],
-    offsets: &[u32; R],
-    column: usize,
-    largest: u32,
-) {
-    assert!((largest as usize) < table.len().saturating_sub(column));
-    for (sum, &offset) in sums.iter_mut().zip(offsets) {
-        debug_assert!(offset <= largest);
-        // SAFETY: `offset <= largest` (the caller's contract, see `Offsets`) and `largest + column < table.len()`.
-        *sum += unsafe { *table.get_unchecked(offset as usize + column) };
+pub(crate) fn add_looked_up<const R: usize>(sums: &mut [f64; R], table: &[f64], offsets: &Offsets<R>, column: usize) {
+    assert!((offsets.largest as usize) < table.len().saturating_sub(column));
+    for (sum, &offset) in sums.iter_mut().zip(&offsets.each) {
+        // SAFETY: `offset <= largest`, since `Offsets` is only made so, and `largest + column < table.len()`.
+        *sum += unsafe { read(table, offset as usize + column) };
     }
 }
 
@@ -78,14 +106,14 @@ pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &
         for l in 0..L {
             debug_assert!(below[l] as usize + n <= cuts.len());
             // SAFETY: `below + half - 1 < below + n <= cuts.len()`.
-            let cut = unsafe { *cuts.get_unchecked(below[l] as usize + half - 1) };
+            let cut = unsafe { read(cuts, below[l] as usize + half - 1) };
             below[l] += if cut < x[l] { half as u32 } else { 0 };
         }
         n -= half;
     }
     for l in 0..L {
         // SAFETY: `below + 1 <= cuts.len()`.
-        let cut = unsafe { *cuts.get_unchecked(below[l] as usize) };
+        let cut = unsafe { read(cuts, below[l] as usize) };
         below[l] += u32::from(cut < x[l]);
     }
     below
@@ -95,29 +123,23 @@ pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &
 mod tests {
     use super::*;
 
-    /// The checked twin of [`add_looked_up`].
-    fn add_checked<const R: usize>(sums: &mut [f64; R], table: &[f64], offsets: &[u32; R], column: usize) {
-        for (sum, &offset) in sums.iter_mut().zip(offsets) {
-            *sum += table[offset as usize + column];
-        }
-    }
-
+    /// Against reads that are checked, at every column and up to the last index.
     fn looked_up<const R: usize>(width: usize, entries: usize) {
         let table: Vec<f64> = (0..width * entries).map(|i| (i * i + 1) as f64).collect();
         for step in [0, 1, 3, 7] {
-            let offsets: [u32; R] = std::array::from_fn(|r| ((r * step + step) % entries * width) as u32);
-            let largest = offsets.iter().copied().max().unwrap_or(0);
+            let indices: [u16; R] = std::array::from_fn(|r| ((entries - 1 + r * step) % entries) as u16);
+            let offsets = Offsets::new(&indices, width as u32);
             for column in 0..width {
-                let (mut sums, mut checked) = ([0.5; R], [0.5; R]);
-                add_looked_up(&mut sums, &table, &offsets, column, largest);
-                add_checked(&mut checked, &table, &offsets, column);
+                let mut sums = [0.5; R];
+                add_looked_up(&mut sums, &table, &offsets, column);
+                let checked = indices.map(|index| 0.5 + table[usize::from(index) * width + column]);
                 assert!(sums.iter().zip(&checked).all(|(a, b)| a.to_bits() == b.to_bits()));
             }
         }
     }
 
     #[test]
-    fn unchecked_reads_are_those_of_the_checked_twin() {
+    fn looked_up_as_with_checks() {
         for (width, entries) in [(1, 1), (1, 8), (3, 5), (7, 64), (10, 2)] {
             looked_up::<1>(width, entries);
             looked_up::<16>(width, entries);
@@ -128,12 +150,22 @@ mod tests {
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn a_column_beyond_the_table_is_refused() {
-        add_looked_up(&mut [0.0; 2], &[1.0; 8], &[0, 6], 2, 6);
+        add_looked_up(&mut [0.0; 2], &[1.0; 8], &Offsets::new(&[0, 3], 2), 2);
     }
 
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn an_empty_table_is_refused() {
-        add_looked_up(&mut [0.0; 1], &[], &[0], 0, 0);
+        add_looked_up(&mut [0.0; 1], &[], &Offsets::new(&[0], 1), 0);
+    }
+
+    #[test]
+    fn counted_as_with_checks() {
+        let numbers = [f64::NEG_INFINITY, -0.5, 0.0, 0.5, 3.0, 6.5, f64::INFINITY, f64::NAN];
+        for n in 0..20 {
+            let cuts: Vec<f64> = (0..n).map(|i| f64::from(i) / 2.0).collect();
+            let checked = numbers.map(|x| cuts.iter().filter(|&&cut| cut < x).count() as u32);
+            assert_eq!(count_below(&cuts, &numbers), checked, "{n} cuts");
+        }
     }
 }

@@ -42,9 +42,7 @@ def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
     if array.ndim == 2:
         return
     if array.ndim == 0:
-        kinds = "2-D array, list of rows, pandas or polars DataFrame, pyarrow Table or scipy.sparse matrix"
-        advice = "call .collect() on it first" if type(data).__name__ == "LazyFrame" else f"give a {kinds}"
-        raise InputError(f"{what} is a {_type_name(data)}, which has no rows to read; {advice}")
+        raise InputError(f"{what} is a {_type_name(data)}, which has no rows to read; {_advice(data)}")
     if array.dtype.names:
         raise InputError(f"{what} is a structured array; give a plain 2-D array or a DataFrame")
     if array.ndim == 1:
@@ -52,6 +50,14 @@ def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
         advice = "for a single row pass " + (f"{what}.to_frame().T" if is_series else f"{what}.reshape(1, -1)")
         raise InputError(f"{what} is one-dimensional, of length {len(array)}, and rows are a 2-D matrix; {advice}")
     raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows are a 2-D matrix")
+
+
+def _advice(data: object) -> str:
+    if type(data).__name__ == "LazyFrame":
+        return "call .collect() on it first"
+    if type(data).__module__.partition(".")[0] in ("xgboost", "lightgbm", "catboost", "shap"):
+        return "give all the rows that it was made of, as they were"  # a DMatrix, Dataset, Pool, masker
+    return "give a 2-D array, list of rows, pandas or polars DataFrame, pyarrow Table or scipy.sparse matrix"
 
 
 def _type_name(data: object) -> str:

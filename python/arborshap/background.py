@@ -71,12 +71,12 @@ class Background:
         return f"<Background of {len(self)} rows, {'counted' if self._native.counted else 'distinct rows kept'}>"
 
     def merge(self, other: Background) -> Background:
-        """Return the background of both's rows; `InputError` if they are of different models or groups."""
+        """Return the background of both's rows; `InputError` if they are of different models, groups or columns."""
         if not isinstance(other, Background):
             raise InputError(f"a Background can be merged with another one, not with a {type(other).__name__}")
         merged = Background.__new__(Background)
         merged._native = self._native.merge(other._native)
-        merged._names = self._names
+        merged._names = _agreed(self._names, other._names)
         return merged
 
     def to_bytes(self) -> bytes:
@@ -104,15 +104,21 @@ class Background:
 
     def lend_to(self, explainer: TreeExplainer, groups: Groups | None) -> None:
         """Give an explainer the names of the rows, and their groups if it was given none."""
+        ours = self._names
         if explainer._column_names is None:
             explainer._column_names = self.column_names
-            explainer._data_names = list(self._names["data_names"])
-        if len(self._names["players"]) != explainer._model.forest.n_features:
+            explainer._data_names = list(ours["data_names"])
+        if len(ours["players"]) != explainer._model.forest.n_features:
             raise InputError("the background and the model do not belong together: they have different columns")
+        columns = list(explainer._column_names or ())
+        if self.column_names not in (None, columns):
+            raise _other_columns("the background was made of", self.column_names, columns)
         if groups is None:
-            explainer._players = np.array(self._names["players"], np.int32)
-            explainer._data_players = list(self._names["data_players"])
-            explainer._player_names = list(self._names["player_names"])
+            explainer._players = np.array(ours["players"], np.int32)
+            explainer._data_players = list(ours["data_players"])
+            # Columns that play alone are called what the explainer calls them.
+            called = dict(zip(ours["data_names"], explainer._data_names, strict=True))
+            explainer._player_names = [called.get(name, name) for name in ours["player_names"]]
             explainer._n_players = len(explainer._player_names)
         explainer._n_background = len(self)
         explainer._core = _core.Explainer.from_background(
@@ -154,20 +160,42 @@ def _begun(reader: TreeExplainer) -> _core.Background:
 def _add(reader: TreeExplainer, native: _core.Background, rows: Rows, weights: Any, what: str, verify: bool) -> None:
     if len(rows.matrix) == 0:
         return
-    numbers = checked_weights(weights, len(rows.matrix))
     if verify and reader._pipeline is None:  # the rows of a pipeline are verified when they are read
         verify_margins(reader._model, rows.matrix, what, reader._n_threads)
-    native.add(rows.matrix, numbers, n_threads=reader._n_threads)
+    try:
+        native.add(rows.matrix, checked_weights(weights, len(rows.matrix)), n_threads=reader._n_threads)
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
 
 
 def _names_of(reader: TreeExplainer) -> dict[str, Any]:
     return {
-        "column_names": reader._column_names,
+        "column_names": None if reader._column_names is None else list(reader._column_names),
         "data_names": reader._data_names,
         "players": reader._players.tolist(),
         "data_players": reader._data_players,
         "player_names": reader._player_names,
     }
+
+
+def _agreed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of two parts, which must be the same where both have some: columns are told apart by them."""
+    if one["column_names"] is None or other["column_names"] is None:
+        return other if one["column_names"] is None else one
+    if one["column_names"] != other["column_names"]:
+        raise _other_columns("one part was made of", one["column_names"], other["column_names"])
+    if one["player_names"] != other["player_names"]:
+        raise InputError(
+            f"these parts of a background call their groups differently: {one['player_names']}, {other['player_names']}"
+        )
+    return one
+
+
+def _other_columns(whose: str, ours: list[str] | None, theirs: list[str]) -> InputError:
+    return InputError(
+        f"{whose} the columns {ours}, in this order, which is not {theirs}; the model does not name its columns, so "
+        "give feature_names wherever its rows are"
+    )
 
 
 def _checked(texts: list[str]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.limits import Limits
 from arborshap.models import Model, load
+from arborshap.models._recoding import known_categories
 from arborshap.outputs import OutputName, Rescaled, check_no_labels, output_of
 from arborshap.pipelines import split_pipeline
 from arborshap.plan import Plan
@@ -449,6 +450,7 @@ class TreeExplainer:
             players=self._players,
             player_names=self._player_names,
             feature_names=self._data_names if self._pipeline is None else self._pipeline.names_of_features(),
+            categories=known_categories(self._model.encode, self._model.forest.n_features),
         )
 
     def contrast(self, x: Any, z: Any) -> Explanation:

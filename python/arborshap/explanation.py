@@ -242,6 +242,10 @@ class Explanation:
     def _has(self, kind: str) -> bool:
         return any(axis.kind == kind for axis in self._axes)
 
+    def _players_by_axis(self) -> list[list[str]]:
+        """The names along each axis of players; after a selection, those of an index of pairs may differ."""
+        return [axis.names for axis in self._axes if axis.kind == "player"]
+
     def _check_shapes(self) -> None:
         shape = self.values.shape
         if len(shape) != len(self._axes):
@@ -281,7 +285,7 @@ class Explanation:
 
     def _take_players(self, picked: list[list[str]]) -> None:
         """Keep the columns of the players still in the values, in the order of the first axis of players."""
-        left = [axis.names for axis in self._axes if axis.kind == "player"]
+        left = self._players_by_axis()
         first = picked[0]
         players = first + [name for names in picked[1:] for name in names if name not in set(first)]
         self.feature_names = left[0] if left else players

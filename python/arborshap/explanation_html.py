@@ -23,7 +23,8 @@ _PAIR_ROWS = 500
 def as_html(explanation: Explanation) -> str:
     """Draw the largest values; text from the data is escaped, and colours suit light and dark notebooks."""
     head = f"<b>{escape(repr(explanation).strip('<>').split(';')[0])}</b>"
-    if explanation.values.size == 0 or not explanation._has("player"):
+    players = explanation._players_by_axis()
+    if explanation.values.size == 0 or not players or players[0] != players[-1]:
         return f"<div>{head}</div>"
     labels, values, note = _lines(explanation)
     order = np.argsort(-np.abs(values), kind="stable")
@@ -53,7 +54,7 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
         over = tuple(i for i in range(values.ndim) if i != players)
         return explanation.feature_names, values.mean(axis=over), f"mean size over all outputs: {outputs}"
     if explanation.index in ("taylor", "interaction"):
-        if explanation.values.ndim - (not one_row) != 2:
+        if len(explanation._players_by_axis()) == 1:
             return explanation.feature_names, _mean_size(explanation.values, one_row), "effects with one player"
         values = explanation.values[np.newaxis] if one_row else explanation.values[:_PAIR_ROWS]
         effects = pair_effects(values, signed=one_row)

@@ -94,10 +94,13 @@ def _made_of_the_same(transformer: Any, feature_names: list[str]) -> dict[str, l
     raw_of: dict[int, list[str]] = {}
     for raw, player in zip(raw_names, player_of, strict=True):
         raw_of.setdefault(player, []).append(raw)
-    groups: dict[str, list[int]] = {}
+    members: dict[int, list[int]] = {}
     for column, sources in zip(columns, relation.sources, strict=True):
         if sources:  # a constant stays alone: it has no part in any difference
-            groups.setdefault(joined(raw_of[player_of[min(sources)]]), []).append(column)
+            members.setdefault(player_of[min(sources)], []).append(column)
+    groups = {joined(raw_of[player]): made_of_it for player, made_of_it in members.items()}
+    if len(groups) < len(members):
+        raise InputError("groups: two players would have the same name; rename a raw column, or give a dict of groups")
     return groups
 
 

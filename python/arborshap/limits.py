@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
@@ -56,9 +57,12 @@ class Limits:
     def read(self, path: str | os.PathLike[str]) -> Content:
         """Read a file that is not too large."""
         with Path(path).open("rb") as file:
-            self.check("bytes", os.fstat(file.fileno()).st_size, f"the file {str(path)!r}")
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):  # it tells no size, and may never end
+                raise ModelError(f"{str(path)!r} is a device or a pipe; give a file")
+            self.check("bytes", found.st_size, f"the file {str(path)!r}")
             content = file.read()
-        self.check("bytes", len(content), f"the file {str(path)!r}")  # it may have grown, and some tell no size
+        self.check("bytes", len(content), f"the file {str(path)!r}")  # it may have grown meanwhile
         return content
 
     def check_forest(self, forest: Forest, what: str) -> None:

@@ -192,7 +192,10 @@ def _read(
         matrix = rows.reshape(len(shares), native.n_features)
         explainer._rescaled = Rescaled(output, native, core, core.n_players, matrix, None, n_threads)
         explainer._rescaled._shares = shares
-    core.plan(1, "shapley", explainer._engine)
+    try:
+        core.plan(1, "shapley", explainer._engine)
+    except InputError as error:
+        raise ModelError(f"the saved engine cannot explain the saved model: {error}") from error
     return explainer, has_pipeline
 
 

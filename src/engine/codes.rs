@@ -15,9 +15,10 @@ use std::collections::HashMap;
 
 use crate::forest::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
 use crate::job::Workers;
+use crate::memory::Zero;
 
 /// An unsigned integer wide enough for the codes of a forest.
-pub(crate) trait Code: Copy + Send + Sync + Default + 'static {
+pub(crate) trait Code: Zero + Send + Sync + Default + 'static {
     /// The code of a missing value: the largest.
     const MISSING: Self;
     fn from_u32(code: u32) -> Self;

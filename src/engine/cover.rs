@@ -55,7 +55,7 @@ pub(crate) fn explain_cover(
         return Ok(());
     }
     let cells = out.len() / rows.len();
-    let x = CodedRows::new(&compiled.columns, rows, workers);
+    let x = CodedRows::new(&compiled.columns, rows, workers)?;
     let integrals: Vec<Integral> = trees.iter().map(|&t| index.integral(compiled.trees[t].max_path)).collect();
     progress.expect(x.n_sets());
     workers.fill(out, SET * cells, |set, out| {

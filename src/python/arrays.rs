@@ -32,10 +32,13 @@ impl<'py> FromPyObject<'_, 'py> for Matrix<'py> {
 impl Matrix<'_> {
     /// The rows, without a copy.
     pub(super) fn rows(&self, py: Python<'_>) -> PyResult<Rows<'_>> {
-        let contiguous = |_| PyTypeError::new_err("rows must be C-contiguous");
+        let contiguous = || PyTypeError::new_err("rows must be C-contiguous and aligned");
         let rows = match self {
-            Self::F32(a) => Rows::new(a.as_slice().map_err(contiguous)?, a.shape()[0], a.shape()[1]),
-            Self::F64(a) => Rows::new(a.as_slice().map_err(contiguous)?, a.shape()[0], a.shape()[1]),
+            // A slice may be had of an array in Fortran's order too, and would be of the transposed rows.
+            Self::F32(a) if !a.is_c_contiguous() => return Err(contiguous()),
+            Self::F64(a) if !a.is_c_contiguous() => return Err(contiguous()),
+            Self::F32(a) => Rows::new(a.as_slice().map_err(|_| contiguous())?, a.shape()[0], a.shape()[1]),
+            Self::F64(a) => Rows::new(a.as_slice().map_err(|_| contiguous())?, a.shape()[0], a.shape()[1]),
         };
         rows.map_err(|e| errors::exception(py, &e))
     }

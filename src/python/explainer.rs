@@ -197,7 +197,7 @@ impl PyExplainer {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let explainer = &self.explainer;
-        let plan = explainer.plan(rows.len(), index, engine).map_err(|e| errors::exception(py, &e))?;
+        let plan = run::guarded(py, || explainer.plan(rows.len(), index, engine))?;
         // Short work needs no other thread, neither to share it nor to wait for Ctrl-C meanwhile.
         let long = plan.seconds > SHORT;
         let values = run::run(py, long, progress.as_ref(), |progress| {
@@ -212,7 +212,7 @@ impl PyExplainer {
     /// bytes; why.
     fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PlanParts> {
         let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);
-        let plan = self.explainer.plan(n_rows, index, engine).map_err(|e| errors::exception(py, &e))?;
+        let plan = run::guarded(py, || self.explainer.plan(n_rows, index, engine))?;
         Ok((plan.by_tables, plan.by_pairs, plan.by_walk, plan.seconds, plan.bytes, plan.reason))
     }
 

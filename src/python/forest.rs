@@ -8,9 +8,10 @@ use pyo3::types::PyDict;
 
 use super::arrays::{Matrix, array, positive};
 use super::{errors, run};
-use crate::error::zeros;
+use crate::error::Error;
 use crate::forest::{FlatForest, Forest, ForestArrays, Node};
 use crate::job::Workers;
+use crate::memory::zeros;
 
 /// A validated, immutable forest: the common format every model is turned into.
 #[pyclass(frozen, module = "arborshap._core", name = "Forest")]
@@ -99,11 +100,20 @@ impl PyForest {
     /// The arrays that `Forest` takes, by name. Leaves are vectors everywhere if they are anywhere.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (n_nodes, n_outputs) = (self.forest.n_nodes(), self.forest.n_outputs());
-        let mut arrays = ForestArrays::from(&*self.forest);
-        let vectors = arrays.tree_output.contains(&-1);
-        if vectors {
-            arrays.widen_leaves();
-        }
+        let (arrays, vectors) = run::guarded(py, || {
+            let mut arrays = ForestArrays::from(&*self.forest);
+            let vectors = arrays.tree_output.contains(&-1);
+            let wide = n_nodes.saturating_mul(n_outputs);
+            if vectors && wide / 64 > arrays.value.len().max(1 << 16) {
+                return Err(Error::Forest(format!(
+                    "some trees hold one value a leaf and others {n_outputs}; as one array they would be {wide} numbers"
+                )));
+            }
+            if vectors {
+                arrays.widen_leaves();
+            }
+            Ok((arrays, vectors))
+        })?;
         let shape: &[usize] = if vectors { &[n_nodes, n_outputs] } else { &[n_nodes] };
         let all = PyDict::new(py);
         all.set_item("tree_offsets", PyArray1::from_vec(py, arrays.tree_offsets))?;
@@ -134,7 +144,7 @@ impl PyForest {
         let rows = rows.rows(py)?;
         let (forest, k) = (&self.forest, self.forest.n_outputs());
         rows.expect_width("the data", forest.n_features()).map_err(|e| errors::exception(py, &e))?;
-        let long = rows.len() * forest.trees().len() > 1 << 14;
+        let long = rows.len().saturating_mul(forest.trees().len()) > 1 << 14;
         let margins = run::run(py, long, None, |progress| {
             let mut out = zeros("the margins", &[rows.len(), k])?;
             progress.expect(rows.len().div_ceil(MARGIN_ROWS));

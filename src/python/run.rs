@@ -1,7 +1,7 @@
 //! Long work off the interpreter: the lock released, Ctrl-C heard, panics caught, progress told.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -40,15 +40,24 @@ pub(super) fn run<T: Send>(
     }
 }
 
+/// What a quick method computes; a panic in it is no more let through than one in long work.
+pub(super) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|e| errors::exception(py, &e)),
+        Err(panic) => Err(errors::internal(py, &*panic)),
+    }
+}
+
 /// Waits for the work, cancelling it when a signal or the callback raises; gives what was raised.
 fn wait<T: Send>(work: impl FnOnce() -> T + Send, progress: &Progress, told: Option<&Py<PyAny>>) -> (T, Option<PyErr>) {
     let (sender, finished) = mpsc::channel::<()>();
+    // Whoever takes the work does it: where the system grants no thread, the one that would have waited.
+    let work = Mutex::new(Some((work, sender)));
+    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take().map(|(work, _sender)| work());
     std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            let outcome = work();
-            drop(sender);
-            outcome
-        });
+        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, &take) else {
+            return (take().expect("nobody else took it"), None);
+        };
         let mut raised = None;
         while let Err(mpsc::RecvTimeoutError::Timeout) = finished.recv_timeout(TICK) {
             if raised.is_some() {
@@ -64,6 +73,6 @@ fn wait<T: Send>(work: impl FnOnce() -> T + Send, progress: &Progress, told: Opt
             }
         }
         let outcome = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (outcome, raised)
+        (outcome.expect("nobody else took it"), raised)
     })
 }

@@ -39,6 +39,9 @@ pub struct Notes {
 /// Counts saves, so that threads that save to one place at once do not write into each other's file.
 static SAVED: AtomicU64 = AtomicU64::new(0);
 
+/// More players than features are believed up to here.
+const FEW_PLAYERS: usize = 1 << 12;
+
 /// Before the name of every note.
 const TEXTS: &str = "texts.";
 const NUMBERS: &str = "numbers.";
@@ -110,7 +113,7 @@ impl Explainer {
         let background = from.has("background.rows").then(|| SavedBackground::read(&mut from)).transpose()?;
         let notes = Notes::read(&mut from)?;
         let mut this = match &background {
-            None => Self::path_dependent(&forest, &players, workers)?,
+            None => Self::path_dependent(&forest, &players, workers).map_err(damaged)?,
             Some(saved) => {
                 let absent = Absent::of(saved.rows, saved.weights.clone(), saved.merged);
                 Self::compile(default_limit(), &forest, &players, absent, workers)?
@@ -338,7 +341,11 @@ fn read_game(from: &mut Reader<'_>) -> Result<(Forest, Players)> {
     if players.len() != arrays.n_features {
         return Err(damaged(format!("{} features have players, and {} do not", players.len(), arrays.n_features)));
     }
-    Ok((arrays.flat().build()?, Players::grouped(players, count)?))
+    // Results have a place for every player, and a number alone must not make them large.
+    if count > players.len().max(FEW_PLAYERS) {
+        return Err(damaged(format!("it has {count} players for {} features", players.len())));
+    }
+    Ok((arrays.flat().build()?, Players::grouped(players, count).map_err(damaged)?))
 }
 
 fn write_codes(out: &mut Writer, codes: &Codes) {

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingRegressor
+from xgboost import XGBRegressor
 
 from arborshap import Background, Forest, ForestBuilder, InputError, ModelError, TreeExplainer
 from models.case import data
@@ -131,6 +132,41 @@ def test_names_and_groups_travel_with_the_background() -> None:
         sent.merge(X)  # type: ignore[arg-type]
 
 
+def test_parts_whose_columns_stand_in_another_order_do_not_merge() -> None:
+    """The model has no names, so each part took its own frame's order for the model's."""
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    part, turned = Background(MODEL, frame[:50]), Background(MODEL, frame[50:][list("edcba")])
+    with pytest.raises(InputError, match=r"one part was made of the columns \['a', .*not \['e', .*give feature_names"):
+        part.merge(turned)
+    with pytest.raises(InputError, match=r"background was made of the columns \['e', .*not \['a', "):
+        TreeExplainer(MODEL, turned, feature_names=list("abcde"))
+    with pytest.raises(InputError, match=r"call their groups differently: \['g', .*\['h', "):
+        Background(MODEL, frame, groups={"g": [0, 1]}).merge(Background(MODEL, frame, groups={"h": [0, 1]}))
+
+
+def test_a_part_without_names_takes_those_of_the_other() -> None:
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    named, bare = Background(MODEL, frame[:50]), Background(MODEL, X[50:])
+    for merged in (named.merge(bare), bare.merge(named)):
+        assert TreeExplainer(MODEL, merged).feature_names == list("abcde")
+        assert merged.to_bytes() == Background(MODEL, frame).to_bytes()
+
+
+def test_parts_of_a_model_that_names_its_columns() -> None:
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = XGBRegressor(n_estimators=3, max_depth=2, n_jobs=1).fit(frame, data().y)
+    sent = Background.from_bytes(Background(model, frame[:50]).to_bytes())
+    merged = sent.merge(Background(model, frame[50:][list("edcba")]))
+    assert_same(TreeExplainer(model, merged), TreeExplainer(model, frame, engine="pattern"), X[:3])
+
+
+def test_names_given_to_the_explainer_are_its_own() -> None:
+    names = list("vwxyz")
+    assert TreeExplainer(MODEL, Background(MODEL, X), feature_names=names).feature_names == names
+    grouped = Background(MODEL, X, groups={"pair": [1, 3]})
+    assert TreeExplainer(MODEL, grouped, feature_names=names).feature_names == ["v", "pair", "x", "z"]
+
+
 def test_parts_without_rows_and_rows_without_weight() -> None:
     empty = Background(MODEL, X[:0])
     assert len(empty) == 0
@@ -196,6 +232,10 @@ def test_batches_that_do_not_fit_are_named() -> None:
         TreeExplainer.from_batches(MODEL, [])
     with pytest.raises(InputError, match="the background has no rows"):
         TreeExplainer.from_batches(MODEL, [X[:0], X[:0]])
+    with pytest.raises(InputError, match=r"batch 1: sample_weight has shape \(3,\)"):
+        TreeExplainer.from_batches(MODEL, [X, (X, np.ones(3))])
+    with pytest.raises(InputError, match="batch 2: the weight of background row 1 is 1e-30"):
+        TreeExplainer.from_batches(MODEL, [X, X, (X[:2], [1.0, 1e-30])])
     explainer = TreeExplainer(MODEL, X)
     explained = explainer.explain_batches([X[:3], X[:3, :4]])
     assert next(explained).shape == (3, 5)

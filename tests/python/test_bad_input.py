@@ -54,6 +54,7 @@ BAD_ROWS: list[Any] = [
     pytest.param(lambda: background().assign(b=pd.Timestamp("2020-01-01", tz="UTC")), "column 'b'", id="date column"),
     pytest.param(lambda: background()[["a", "b", "b"]], "column name 'b' is used more than once", id="repeated"),
     pytest.param(lambda: pl.LazyFrame({"a": [1.0]}), r"\.collect\(\)", id="lazy"),
+    pytest.param(lambda: xgboost.DMatrix(background()), "xgboost.core.DMatrix.*rows that it was made of", id="DMatrix"),
 ]
 
 

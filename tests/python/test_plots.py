@@ -369,6 +369,21 @@ def test_heatmap_has_main_effects_on_the_diagonal_and_whole_pairs_below() -> Non
     assert np.nansum(cells(row)) == pytest.approx(prediction - explanation.base_values[7])
 
 
+def test_heatmap_of_some_players_needs_them_on_both_axes() -> None:
+    values = RNG.normal(size=(6, 3, 3))
+    pairs = Explanation(values, np.zeros(6), feature_names=["a", "b", "c"], index="taylor")
+    assert set(labels(pairs[:, ["a", "c"], ["a", "c"]].plot.heatmap())) == {"a", "c"}
+    for some in (pairs[:, ["a", "c"]], pairs[:, ["a", "c"], ["b", "c"]], pairs[0, ["a", "c"]]):
+        with pytest.raises(InputError, match=r"same players on both axes: choose explanation\[:, names, names\]"):
+            some.plot.heatmap()
+        assert "taylor" in some._repr_html_()
+        assert "<tr" not in some._repr_html_(), "a table of pairs would be of the wrong ones"
+    with pytest.raises(InputError, match="draws pairs of players"):
+        pairs[:, "a"].plot.heatmap()
+    with pytest.raises(InputError, match="of the same players"):
+        make(n=6, p=3, feature_names=["a", "b", "c"]).plot.scatter("a", interactions=pairs[:, :, ["b", "c"]])
+
+
 def test_heatmap_of_many_rows_is_summed_in_parts() -> None:
     values = RNG.normal(size=(400, 150, 150))
     values += values.transpose(0, 2, 1)

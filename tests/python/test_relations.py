@@ -239,6 +239,15 @@ def test_columns_from_elsewhere_stay_alone_and_are_found_by_name() -> None:
         players_from(encoder, ["a", "b", "c"], 3)
 
 
+def test_players_of_the_same_name_are_not_made_one() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame(NUMBERS[:, :3], columns=["a", "b", "a + b"])
+    steps = ColumnTransformer([("mix", PCA(1), ["a", "b"]), ("keep", "passthrough", ["a + b"])]).fit(frame)
+    with pytest.raises(InputError, match="two players would have the same name; rename a raw column"):
+        players_from(steps, ["f0", "f1"], 2)
+
+
 def test_a_constant_stays_alone() -> None:
     poly = PolynomialFeatures(2).fit(NUMBERS[:, :1])
     assert players_from(poly, ["one", "x", "xx"], 3)[1] == ["one", "x0"]

@@ -214,12 +214,36 @@ def test_categories_as_text_and_gaps_can_be_read_and_made_json() -> None:
     by_colour = [split for split in trace.splits if split.feature == "colour"]
     assert by_colour
     assert {(split.x, split.z) for split in by_colour} == {("red", "blue")}
+    assert all(split.test in ("colour in {red}", "colour not in {red}") for split in by_colour)
+    codes = [split.test for split in explainer.trace([2, np.nan], [0, 1.0]).splits if split.feature == "colour"]
+    assert codes
+    assert not any("red" in test for test in codes), "a row in codes is compared with codes"
     written = json.loads(json.dumps(trace.to_dict(), allow_nan=False))
     sizes = [step for step in written["steps"] if step["kind"] == "split" and step["feature"] == "size"]
     assert sizes
     assert all(step["x"] is None and step["missing_goes"] in ("left", "right") for step in sizes)
     assert "size < " in repr(trace)
     assert "x missing" in repr(trace)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "scikit-learn"])
+def test_categories_are_called_by_their_names(library: str) -> None:
+    import lightgbm
+    import pandas as pd
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(size=200), "town": rng.choice(["Bern", "Chur", "Thun"], 200)})
+    frame["town"] = frame["town"].astype("category")
+    y = (frame["town"] == "Chur") * 5.0
+    model: Any = lightgbm.LGBMRegressor(n_estimators=2, min_child_samples=2, verbose=-1, n_jobs=1)
+    if library == "scikit-learn":
+        model = HistGradientBoostingRegressor(max_iter=2)
+    explainer = TreeExplainer(model.fit(frame, y), frame)
+    chur, bern = frame[frame["town"] == "Chur"].iloc[[0]], frame[frame["town"] == "Bern"].iloc[[0]]
+    root = explainer.trace(chur, bern).splits[0]
+    assert root.feature == "town"
+    assert root.test in ("town in {Chur}", "town not in {Chur}", "town in {Bern, Thun}", "town not in {Bern, Thun}")
 
 
 def test_behind_a_pipeline_cells_are_what_the_tree_reads() -> None:

@@ -1,4 +1,7 @@
-"""What is written appears whole or not at all, and leaves everything else about its place as it was."""
+"""What is written appears whole or not at all, and leaves everything else about its place as it was.
+
+And what is read has an end.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from arborshap import ModelError, TreeExplainer
 from arborshap._whole_files import appearing_whole
 from arborshap.exceptions import InputError
 
@@ -96,3 +100,14 @@ def test_an_error_within_leaves_the_older_file(tmp_path: Path) -> None:
 def test_the_longest_name_there_can_be(tmp_path: Path) -> None:
     write(tmp_path / ("n" * 255))
     assert os.listdir(tmp_path) == ["n" * 255]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="needs a device that never ends")
+def test_a_device_is_not_read_to_its_end() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (2**34, hard))  # should it be, then not for long
+    try:
+        with pytest.raises(ModelError, match="'/dev/zero' is a device or a pipe"):
+            TreeExplainer.load("/dev/zero")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arborshap import saved
 from arborshap.exceptions import InputError
@@ -40,10 +40,7 @@ class Sent:
     @classmethod
     def of(cls, explainer: TreeExplainer, index: IndexName, n_jobs: int) -> Sent:
         """Take an explainer apart, to compute this index with so many threads a task."""
-        from arborshap.explainer import TreeExplainer
-
-        if not isinstance(explainer, TreeExplainer):
-            raise InputError(f"explainer must be a TreeExplainer, got a {type(explainer).__name__}")
+        check_explainer(explainer)
         _, (kind, data, _, *others) = saved.reduced(explainer)
         content = pickle.dumps((_engine(explainer, index), kind, data, n_jobs, *others), protocol=5)
         return cls(content, sha256(content).hexdigest())
@@ -60,6 +57,14 @@ class Sent:
                     _ready.popitem(last=False)
             _ready.move_to_end(self.fingerprint)
             return _ready[self.fingerprint]
+
+
+def check_explainer(explainer: Any) -> None:
+    """Refuse anything else, such as the model."""
+    from arborshap.explainer import TreeExplainer
+
+    if not isinstance(explainer, TreeExplainer):
+        raise InputError(f"explainer must be a TreeExplainer, got a {type(explainer).__name__}")
 
 
 def _engine(explainer: TreeExplainer, index: IndexName) -> str:

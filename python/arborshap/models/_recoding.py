@@ -158,6 +158,18 @@ _BY_NAME = {
 }
 
 
+def known_categories(encode: Callable[[Any], Any] | None, n_features: int) -> list[list[Any] | None]:
+    """Tell what the codes of each column stand for, where the model remembers that."""
+    recoding: Any = getattr(encode, "recoding", encode)
+    if isinstance(recoding, (XGBoostRecoding, OrdinalRecoding)):
+        return recoding.categories
+    known: list[list[Any] | None] = [None] * n_features
+    if isinstance(recoding, LightGBMRecoding) and len(recoding.category_columns) == len(recoding.categories):
+        for column, categories in zip(recoding.category_columns, recoding.categories, strict=True):
+            known[column] = categories
+    return known
+
+
 def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
     """Describe a recoding in terms of JSON, or refuse to."""
     if encode is None:

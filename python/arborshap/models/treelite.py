@@ -62,6 +62,9 @@ def load(model: Any) -> Model:
 def read_document(document: Any, precision: Precision) -> Forest:
     """Turn a parsed dump into a forest."""
     trees = [take_list(tree, "nodes", f"tree {t}") for t, tree in enumerate(take_list(document, "trees", _WHERE))]
+    for t, nodes in enumerate(trees):
+        if not all(isinstance(node, dict) for node in nodes):
+            raise ModelError(f"tree {t}: each of its nodes must be an object")
     base = frozen_copy(f"{_WHERE}: base_scores", take_list(document, "base_scores", _WHERE), np.float64)
     # Outputs are the classes of each target, padded to the target that has most.
     n_targets = take(document, "num_target", int, _WHERE)
@@ -89,7 +92,7 @@ def read_document(document: Any, precision: Precision) -> Forest:
 
 
 def _rule(trees: list[Any]) -> Rule:
-    signs = {node["comparison_op"] for tree in trees for node in tree if "comparison_op" in node}
+    signs = {str(node["comparison_op"]) for tree in trees for node in tree if "comparison_op" in node}
     rules = {_RULES[sign][0] if sign in _RULES else None for sign in signs} or {"<="}
     if len(rules) > 1 or None in rules:
         raise UnsupportedModelError(

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
     """Draw players against players."""
     check_output(explanation, "heatmap")
-    if explanation.index not in ("taylor", "interaction") or explanation.values.ndim < 2:
+    players = explanation._players_by_axis()
+    if explanation.index not in ("taylor", "interaction") or len(players) != 2:
         raise InputError(
             "plot.heatmap draws pairs of players: explain with explainer(X, index='taylor'), "
-            f"this explanation holds {explanation.index} values"
+            f"this explanation holds {explanation.index} values with {len(players)} axes of players"
         )
+    if players[0] != players[1]:
+        raise InputError("plot.heatmap draws the same players on both axes: choose explanation[:, names, names]")
     one_row = not explanation._has("row")
     effects = pair_effects(explanation.values[np.newaxis] if one_row else explanation.values, signed=one_row)
     weight = np.abs(effects).sum(axis=0) + np.abs(effects).sum(axis=1) - np.abs(np.diag(effects))

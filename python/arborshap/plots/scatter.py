@@ -94,7 +94,7 @@ def _strength_from_pairs(interactions: Explanation, player: str, names: list[str
         raise InputError(
             "interactions must be an explanation of pairs of one output, such as explainer(X, index='taylor')"
         )
-    if interactions.feature_names != names:
+    if interactions._players_by_axis() != [names, names]:
         raise InputError("interactions must be of the same players as the explanation that is drawn")
     effects = pair_effects(interactions.values, signed=False)
     return np.asarray((effects + effects.T)[names.index(player)])

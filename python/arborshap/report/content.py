@@ -49,7 +49,7 @@ class Content:
         """Give every axis to an explanation that was sliced, and choose the rows to show."""
         kinds = [axis.kind for axis in explanation._axes]
         wanted = 2 if explanation.index in PAIR_INDICES else 1
-        names = [axis.names for axis in explanation._axes if axis.kind == "player"]
+        names = explanation._players_by_axis()
         if len(names) != wanted or any(one != names[0] for one in names):
             raise InputError("a report needs the same players on every axis; select rows or outputs only")
         values, base, data = explanation.values, explanation.base_values, explanation.data

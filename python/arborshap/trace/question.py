@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,10 +66,14 @@ class Question:
             return None
         return "left" if self.flags & NodeFlag.DEFAULT_LEFT else "right"
 
-    def in_words(self, name: str) -> str:
-        """What must be true of the column of this name for a row to go left."""
+    def in_words(self, name: str, known: Sequence[Any] | None = None) -> str:
+        """What must be true of the column of this name for a row to go left.
+
+        `known` is what the codes of its categories stand for; without it they are written as codes.
+        """
         if self.threshold is not None:
             return f"{name} {'≤' if self.flags & NodeFlag.LESS_EQUAL else '<'} {self.threshold:.4g}"
         codes = self.categories or ()
-        shown = ", ".join(map(str, codes[:5])) + (f", {len(codes) - 5} more" if len(codes) > 5 else "")
+        members = [known[code] if known is not None and code < len(known) else code for code in codes[:5]]
+        shown = ", ".join(map(str, members)) + (f", {len(codes) - 5} more" if len(codes) > 5 else "")
         return f"{name} {'in' if self.flags & NodeFlag.MEMBERS_LEFT else 'not in'} {{{shown}}}"

@@ -28,6 +28,7 @@ def walk(
     players: NDArray[np.int32],
     player_names: Sequence[str],
     feature_names: Sequence[str],
+    categories: Sequence[Sequence[Any] | None],
 ) -> Trace:
     """Walk down one tree for the pair (x, z), and write down every step.
 
@@ -41,6 +42,8 @@ def walk(
         The player of every column, the paper's index map.
     player_names, feature_names
         What the players and the columns are called.
+    categories
+        What the codes of each column stand for, where that is known.
 
     Returns
     -------
@@ -57,7 +60,7 @@ def walk(
     for what, rows in (("x", x), ("z", z)):
         if len(rows.matrix) != 1:
             raise InputError(f"{what} has {len(rows.matrix)} rows; a trace is of one row against one row")
-    walker = _Walker(forest, int(tree), x, z, players, list(player_names), list(feature_names))
+    walker = _Walker(forest, int(tree), x, z, players, list(player_names), list(feature_names), categories)
     steps = walker.steps()
     return Trace(
         tree=int(tree),
@@ -84,12 +87,14 @@ class _Walker:
         players: NDArray[np.int32],
         player_names: list[str],
         feature_names: list[str],
+        categories: Sequence[Sequence[Any] | None],
     ) -> None:
         self.tree = forest.trees[tree]
         own = self.tree.output
         self.outputs = list(range(forest.n_outputs)) if own is None else [own]
         self.x, self.z = x, z
         self.players, self.player_names, self.feature_names = players, player_names, feature_names
+        self.categories = categories
         self.left, self.right = self.tree.left.tolist(), self.tree.right.tolist()
         self.n_below = _subtree_sizes(self.left, self.right)
         self.phi = np.zeros((len(player_names), forest.n_outputs))
@@ -136,7 +141,7 @@ class _Walker:
             s_z=self._names(s_z),
             feature=name,
             player=self.player_names[player],
-            test=question.in_words(name),
+            test=question.in_words(name, self._names_of_codes(question.feature)),
             threshold=question.threshold,
             categories=question.categories,
             missing_goes=question.missing_goes,
@@ -173,6 +178,15 @@ class _Walker:
 
     def _names(self, players: tuple[int, ...]) -> tuple[str, ...]:
         return tuple(self.player_names[player] for player in players)
+
+    def _names_of_codes(self, column: int) -> Sequence[Any] | None:
+        """What a column's codes stand for, if the rows were given in those words and not in codes."""
+        known = self.categories[column] or ()
+        for rows in (self.x, self.z):
+            code = rows.matrix[0, column]
+            if 0 <= code < len(known) and known[int(code)] == self._cell(rows, column):
+                return known
+        return None
 
     def _cell(self, rows: Rows, column: int) -> Any:
         """The cell as the caller gave it; behind a pipeline, which makes columns of its own, as the tree reads it."""

@@ -1,7 +1,9 @@
 //! Rows as codes, kept.
 
 use super::{Code, CodeTest, Columns};
+use crate::error::Result;
 use crate::job::Workers;
+use crate::memory::zeroed;
 use crate::rows::Rows;
 
 /// How many rows a block of [`CodedRows`] holds.
@@ -34,13 +36,13 @@ impl CodedRows {
         })
     }
 
-    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Self {
+    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Self> {
         let codes = if columns.fit_u16() {
-            Codes::U16(blocks(columns, rows, workers))
+            Codes::U16(blocks(columns, rows, workers)?)
         } else {
-            Codes::U32(blocks(columns, rows, workers))
+            Codes::U32(blocks(columns, rows, workers)?)
         };
-        Self { codes, len: rows.len(), n_columns: columns.len() }
+        Ok(Self { codes, len: rows.len(), n_columns: columns.len() })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -83,18 +85,18 @@ impl CodedRows {
     }
 }
 
-fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Vec<C> {
+fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Vec<C>> {
     let size = BLOCK * columns.len();
-    let mut codes = vec![C::default(); rows.len().div_ceil(BLOCK) * size];
-    // Sixteen blocks are enough for a thread to start on; encoding cannot fail.
-    let _ = workers.fill(&mut codes, 16 * size, |chunk, codes| {
+    let mut codes = zeroed("the codes of the rows", rows.len().div_ceil(BLOCK).saturating_mul(size))?;
+    // Sixteen blocks are enough for a thread to start on.
+    workers.fill(&mut codes, 16 * size, |chunk, codes| {
         for (block, codes) in codes.chunks_exact_mut(size.max(1)).enumerate() {
             let start = (16 * chunk + block) * BLOCK;
             columns.encode(&rows.slice(start, rows.len().min(start + BLOCK)), BLOCK, codes);
         }
         Ok(())
-    });
-    codes
+    })?;
+    Ok(codes)
 }
 
 #[inline(always)]

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
 use crate::rows::Rows;
-use crate::simd::{Kernel, add_looked_up, widest};
+use crate::simd::{Kernel, Offsets, add_looked_up, widest};
 
 /// Numbers of a piece of tables, about: small enough to share out between threads.
 const PIECE: usize = 1 << 18;
@@ -247,15 +247,9 @@ impl<const R: usize> Visit<R> for LookUp<'_, R> {
             }
             return;
         }
-        let width = cells.len() as u32;
-        let mut offsets = [0_u32; R];
-        let mut largest = 0;
-        for r in 0..R {
-            offsets[r] = u32::from(indices[r]) * width;
-            largest = largest.max(offsets[r]);
-        }
+        let offsets = Offsets::new(indices, cells.len() as u32);
         for (column, &cell) in cells.iter().enumerate() {
-            add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column, largest);
+            add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column);
         }
     }
 }

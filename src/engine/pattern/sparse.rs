@@ -60,7 +60,7 @@ pub(crate) fn explain_sparse(
     let give = give(index, w, k);
     let meeting = Meeting { compiled, background, weights, w, index, cells, give, stride: k + 1 };
     let total: f64 = weights.map_or(background.len() as f64, |w| w.iter().sum());
-    let x = CodedRows::new(&compiled.columns, rows, workers);
+    let x = CodedRows::new(&compiled.columns, rows, workers)?;
     let x_sets = rows.len().div_ceil(SET);
     progress.expect(trees.len().div_ceil(GROUP) * x_sets);
 
@@ -71,7 +71,7 @@ pub(crate) fn explain_sparse(
         let sums = workers.map(tasks.len(), |i| {
             let (group, set) = tasks[i];
             let n = (rows.len() - set * SET).min(SET);
-            let mut sums = crate::error::zeros("a partial sum", &[n, cells])?;
+            let mut sums = crate::memory::zeros("a partial sum", &[n, cells])?;
             for &tree in &trees[group * GROUP..trees.len().min((group + 1) * GROUP)] {
                 widest(Walk {
                     meeting: &meeting,

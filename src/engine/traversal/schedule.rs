@@ -10,10 +10,11 @@ use super::shared::{Pending, shared_walk};
 use super::walk;
 use crate::engine::codes::{CodedRows, SET};
 use crate::engine::compiled::{Compiled, CompiledTree};
-use crate::error::{Result, zeros};
+use crate::error::Result;
 use crate::forest::Output;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
+use crate::memory::zeros;
 use crate::rows::Rows;
 use crate::weights::Weights;
 
@@ -73,7 +74,7 @@ pub(crate) fn average(
             &compiled.columns,
             &rows.slice(task * per_task, task * per_task + out.len() / cells),
             &inner,
-        );
+        )?;
         let mut mean = zeros("a partial sum", &[out.len()])?;
         // One run of parts at a time bounds the partial sums held at once.
         for some in parts.chunks(if many_tasks { 1 } else { RUNS }) {
@@ -223,7 +224,7 @@ pub(crate) fn pairs(
     progress.expect(n.div_ceil(PAIR_ROWS));
     workers.fill(&mut out, PAIR_ROWS * m * cells, |task, out| {
         let first = task * PAIR_ROWS;
-        let x = CodedRows::new(&compiled.columns, &rows.slice(first, n.min(first + PAIR_ROWS)), &Workers::new(1));
+        let x = CodedRows::new(&compiled.columns, &rows.slice(first, n.min(first + PAIR_ROWS)), &Workers::new(1))?;
         let (mut x_left, mut z_left) = (Vec::new(), Vec::new());
         for tree in &compiled.trees {
             let tests = || tree.splits.iter().map(|s| s.test);

@@ -232,9 +232,9 @@ def test_bad_arguments_are_refused_before_any_work() -> None:
     with pytest.raises(InputError, match="y must be a Dask series with the partitions of X"):
         on_dask.explain(EXPLAINER, partitioned(), y=partitioned(n=2)["a"])
     with pytest.raises(InputError, match="index must be"):
-        on_dask.explain(EXPLAINER, chunked(), index="owen")
+        on_dask.explain(EXPLAINER, chunked(), index="owen")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="explainer must be a TreeExplainer, got a GradientBoostingRegressor"):
-        on_dask.explain(MODEL, chunked())  # type: ignore[arg-type]
+        on_dask.explain(MODEL, chunked())
 
 
 def test_the_explainer_is_in_a_graph_once_and_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,8 @@ def test_the_explainer_is_in_a_graph_once_and_put_together_once(monkeypatch: pyt
 
     def counted(*parts: Any) -> TreeExplainer:
         read.append(1)
-        return original(*parts)
+        explainer: TreeExplainer = original(*parts)
+        return explainer
 
     monkeypatch.setattr(saved, "unpickled", counted)
     explainer = TreeExplainer(MODEL, Background(MODEL, X[:50]))

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Run tests of the core with every memory access checked. Where a nightly toolchain has Miri, by Miri; elsewhere, and
+# with --twin, by the twin that is built without unchecked reads and without vector instructions, and its tests once more
+# under valgrind's memcheck. Miri is some hundred times slower than the machine: it gets the small tests.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Each takes seconds to a minute under Miri; between them they go through every engine and every unchecked read.
+small_tests=(simd:: turns:: job:: paper:: routing:: hard_use::weights hard_use::leaves)
+
+if [[ ${1-} != --twin ]] && cargo +nightly miri --version 2>/dev/null; then
+    # Rayon's threads outlive the test, which Miri would call a leak; files and clocks are needed by the tests themselves.
+    export MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows'
+    PROPTEST_CASES=1 cargo +nightly miri test --locked --target-dir target/miri --lib --test rust -- "${small_tests[@]}"
+    exit
+fi
+
+echo 'Testing the twin without unchecked reads.'
+export RUSTFLAGS='--cfg arborshap_checked'
+cargo test --locked --target-dir target/checked --lib --test rust
+if ! command -v valgrind > /dev/null; then
+    echo 'There is no valgrind here: memcheck did not run.'
+    exit
+fi
+unset RUSTFLAGS
+echo 'Testing the real thing under memcheck.'
+cargo test --locked --lib --test rust --no-run --message-format=json \
+    | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' \
+    | while read -r tests; do
+        PROPTEST_CASES=1 valgrind --quiet --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite \
+            "$tests" --test-threads=1 "${small_tests[@]}"
+    done
