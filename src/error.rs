@@ -38,14 +38,3 @@ pub enum Error {
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// `vec![0.0; a * b * ...]`, refused with [`Error::Memory`] where it cannot be had, instead of aborting.
-pub(crate) fn zeros(what: &str, shape: &[usize]) -> Result<Vec<f64>> {
-    let too_big = |bytes| Error::Memory { what: what.to_owned(), bytes };
-    let wide = shape.iter().try_fold(8_u128, |a, &b| a.checked_mul(b as u128)).unwrap_or(u128::MAX);
-    let len = usize::try_from(wide / 8).map_err(|_| too_big(wide))?;
-    let mut out = Vec::new();
-    out.try_reserve_exact(len).map_err(|_| too_big(wide))?;
-    out.resize(len, 0.0);
-    Ok(out)
-}

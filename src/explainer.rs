@@ -10,11 +10,11 @@ use crate::engine::pattern::{self, Histogram, Onto, PatternForest, PatternTables
 use crate::engine::plan::{self, Engine, Plan, can_have_tables};
 use crate::engine::traversal::{self, Walk};
 use crate::engine::{cover, leaf_weights};
-use crate::error::{Error, Result, zeros};
+use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
-use crate::memory;
+use crate::memory::{self, zeros};
 use crate::players::Players;
 use crate::row_weights::{check_weights, levelled, whole_weights};
 use crate::rows::Rows;

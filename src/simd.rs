@@ -1,5 +1,5 @@
-//! The one room with `unsafe` code: running kernels with the widest vector instructions of the machine, and reading
-//! tables at indices already known to be in range.
+//! The room of `unsafe` code (but for one allocation in `memory`): running kernels with the widest vector instructions
+//! of the machine, and reading tables at indices already known to be in range.
 #![allow(unsafe_code)]
 
 /// A loop nest worth compiling for several instruction sets. `run` must be `#[inline(always)]`, as must what it calls.

@@ -8,9 +8,10 @@ use pyo3::types::PyDict;
 
 use super::arrays::{Matrix, array, positive};
 use super::{errors, run};
-use crate::error::{Error, zeros};
+use crate::error::Error;
 use crate::forest::{FlatForest, Forest, ForestArrays, Node};
 use crate::job::Workers;
+use crate::memory::zeros;
 
 /// A validated, immutable forest: the common format every model is turned into.
 #[pyclass(frozen, module = "arborshap._core", name = "Forest")]

@@ -11,12 +11,16 @@ use super::{PatternForest, TreeUnits};
 use crate::engine::codes::{BLOCK, Code, CodedRows, Codes};
 use crate::error::{Error, Result};
 use crate::job::{Progress, Workers};
+use crate::memory::{Zero, zeroed};
 use crate::simd::{Kernel, widest};
 
 /// Blocks looked up before the next tree has its turn: enough to keep a tree's counts in cache.
 const BLOCKS: usize = 16;
 /// A task takes at least this many blocks.
 const TASK_BLOCKS: usize = 8 * BLOCKS;
+
+/// What they are called where there is no room for them.
+const COUNTS: &str = "the background's histograms";
 
 /// The histograms of all units of a forest.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +42,11 @@ pub(crate) type WholeWeight<'a> = &'a (dyn Fn(usize) -> u128 + Sync);
 impl Histogram {
     /// Of no rows yet, which will carry weights or not.
     pub(crate) fn empty(forest: &PatternForest, weighted: bool) -> Result<Self> {
-        let sums =
-            if weighted { Sums::Weights(filled(forest.n_entries)?) } else { Sums::Counts(filled(forest.n_entries)?) };
+        let sums = if weighted {
+            Sums::Weights(zeroed(COUNTS, forest.n_entries)?)
+        } else {
+            Sums::Counts(zeroed(COUNTS, forest.n_entries)?)
+        };
         Ok(Self { sums, total: 0 })
     }
 
@@ -174,7 +181,7 @@ struct Tally<'a> {
 }
 
 /// A sum that starts at zero.
-trait Sum: Copy + Default + Send + Sync {
+trait Sum: Zero + Default + Send + Sync {
     fn add(&mut self, other: Self);
 }
 
@@ -219,7 +226,7 @@ impl Tally<'_> {
     }
 
     fn some<C: Code, T: Sum>(&self, codes: &[C], blocks: Range<usize>, weight: impl Fn(usize) -> T) -> Result<Vec<T>> {
-        let mut sums = filled::<T>(self.forest.n_entries)?;
+        let mut sums = zeroed::<T>(COUNTS, self.forest.n_entries)?;
         let block_codes = codes.len() / self.rows.len().div_ceil(BLOCK);
         let mut slots = Slots::new();
         for first in blocks.clone().step_by(BLOCKS) {
@@ -284,12 +291,4 @@ impl<T: Sum> Visit<BLOCK> for Count<'_, T> {
             sums[usize::from(index) & mask].add(weight);
         }
     }
-}
-
-fn filled<T: Copy + Default>(len: usize) -> Result<Vec<T>> {
-    let mut out = Vec::new();
-    let bytes = len as u128 * size_of::<T>() as u128;
-    out.try_reserve_exact(len).map_err(|_| Error::Memory { what: "the background's histograms".into(), bytes })?;
-    out.resize(len, T::default());
-    Ok(out)
 }

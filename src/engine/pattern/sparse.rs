@@ -71,7 +71,7 @@ pub(crate) fn explain_sparse(
         let sums = workers.map(tasks.len(), |i| {
             let (group, set) = tasks[i];
             let n = (rows.len() - set * SET).min(SET);
-            let mut sums = crate::error::zeros("a partial sum", &[n, cells])?;
+            let mut sums = crate::memory::zeros("a partial sum", &[n, cells])?;
             for &tree in &trees[group * GROUP..trees.len().min((group + 1) * GROUP)] {
                 widest(Walk {
                     meeting: &meeting,

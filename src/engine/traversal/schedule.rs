@@ -10,10 +10,11 @@ use super::shared::{Pending, shared_walk};
 use super::walk;
 use crate::engine::codes::{CodedRows, SET};
 use crate::engine::compiled::{Compiled, CompiledTree};
-use crate::error::{Result, zeros};
+use crate::error::Result;
 use crate::forest::Output;
 use crate::index::Index;
 use crate::job::{Progress, Workers};
+use crate::memory::zeros;
 use crate::rows::Rows;
 use crate::weights::Weights;
 

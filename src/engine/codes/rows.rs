@@ -1,0 +1,124 @@
+//! Rows as codes, kept.
+
+use super::{Code, CodeTest, Columns};
+use crate::error::Result;
+use crate::job::Workers;
+use crate::memory::zeroed;
+use crate::rows::Rows;
+
+/// How many rows a block of [`CodedRows`] holds.
+pub(crate) const BLOCK: usize = 128;
+/// How many rows a set of rows holds: one bit each of a machine word.
+pub(crate) const SET: usize = 64;
+
+/// Rows as codes, in blocks of [`BLOCK`] rows, each block column after column.
+#[derive(Debug)]
+pub(crate) struct CodedRows {
+    pub(super) codes: Codes,
+    pub(super) len: usize,
+    pub(super) n_columns: usize,
+}
+
+/// The codes of a block of rows or more, in the width the forest needs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Codes {
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+}
+
+impl CodedRows {
+    /// Bytes that many rows take.
+    pub(crate) fn bytes(columns: &Columns, n_rows: usize) -> usize {
+        n_rows.next_multiple_of(BLOCK).saturating_mul(columns.len()).saturating_mul(if columns.fit_u16() {
+            2
+        } else {
+            4
+        })
+    }
+
+    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Self> {
+        let codes = if columns.fit_u16() {
+            Codes::U16(blocks(columns, rows, workers)?)
+        } else {
+            Codes::U32(blocks(columns, rows, workers)?)
+        };
+        Ok(Self { codes, len: rows.len(), n_columns: columns.len() })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn codes(&self) -> &Codes {
+        &self.codes
+    }
+
+    /// How many sets of [`SET`] rows there are.
+    pub(crate) fn n_sets(&self) -> usize {
+        self.len.div_ceil(SET)
+    }
+
+    /// The rows of a set: bit r stands for row `set * SET + r`.
+    pub(crate) fn members(&self, set: usize) -> u64 {
+        u64::MAX >> (SET - (self.len - set * SET).min(SET))
+    }
+
+    /// For every test, which rows of a set pass it (and so go left).
+    #[inline(always)]
+    pub(crate) fn passing(&self, set: usize, tests: impl ExactSizeIterator<Item = CodeTest>, out: &mut Vec<u64>) {
+        let size = BLOCK * self.n_columns;
+        let (block, first) = (set * SET / BLOCK, set * SET % BLOCK);
+        // Plain loops: a closure would not be compiled for the wide instructions.
+        out.resize(tests.len(), 0);
+        match &self.codes {
+            Codes::U16(codes) => {
+                for (out, test) in out.iter_mut().zip(tests) {
+                    *out = passing(test, &codes[block * size..][..size], first);
+                }
+            }
+            Codes::U32(codes) => {
+                for (out, test) in out.iter_mut().zip(tests) {
+                    *out = passing(test, &codes[block * size..][..size], first);
+                }
+            }
+        }
+    }
+}
+
+fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Vec<C>> {
+    let size = BLOCK * columns.len();
+    let mut codes = zeroed("the codes of the rows", rows.len().div_ceil(BLOCK).saturating_mul(size))?;
+    // Sixteen blocks are enough for a thread to start on.
+    workers.fill(&mut codes, 16 * size, |chunk, codes| {
+        for (block, codes) in codes.chunks_exact_mut(size.max(1)).enumerate() {
+            let start = (16 * chunk + block) * BLOCK;
+            columns.encode(&rows.slice(start, rows.len().min(start + BLOCK)), BLOCK, codes);
+        }
+        Ok(())
+    })?;
+    Ok(codes)
+}
+
+#[inline(always)]
+fn passing<C: Code>(test: CodeTest, block: &[C], first: usize) -> u64 {
+    let (lo, span) = (C::from_u32(test.lo), C::from_u32(test.span));
+    let column: &[C; SET] =
+        block[test.column as usize * BLOCK + first..][..SET].try_into().expect("a set has that many rows");
+    let mut bytes = [0_u8; SET];
+    for r in 0..SET {
+        bytes[r] = u8::from(column[r].within(lo, span));
+    }
+    bits(&bytes)
+}
+
+/// One bit for each byte, which is 0 or 1.
+#[inline(always)]
+pub(crate) fn bits(bytes: &[u8; SET]) -> u64 {
+    // Eight bytes become eight bits by one multiplication.
+    let (eights, _) = bytes.as_chunks::<8>();
+    let mut mask = 0;
+    for (i, &eight) in eights.iter().enumerate() {
+        mask |= (u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    mask
+}
