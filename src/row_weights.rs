@@ -24,7 +24,9 @@ pub(crate) fn check_weights(weights: Option<&[f64]>, n_rows: usize) -> Result<()
 /// float64. Powers of two divide exactly, so no result changes.
 pub(crate) fn levelled(mut weights: Vec<f64>) -> Vec<f64> {
     let power = power_of_two(weights.iter().copied().fold(0.0, f64::max));
-    weights.iter_mut().for_each(|w| *w /= power);
+    for weight in &mut weights {
+        *weight /= power;
+    }
     weights
 }
 

@@ -222,7 +222,7 @@ impl Room {
     fn seconds(&mut self, k: usize) {
         self.seconds.clear();
         self.seconds.resize(k * k.saturating_sub(1) / 2, 0.0);
-        widest(Seconds { k, product: &self.product, slopes: &self.slopes, seconds: &mut self.seconds });
+        widest(Seconds { k, product: &self.product, slopes: &self.slopes, sums: &mut self.seconds });
     }
 }
 
@@ -231,7 +231,7 @@ struct Seconds<'a> {
     k: usize,
     product: &'a [f64],
     slopes: &'a [f64],
-    seconds: &'a mut [f64],
+    sums: &'a mut [f64],
 }
 
 impl Kernel for Seconds<'_> {
@@ -239,14 +239,14 @@ impl Kernel for Seconds<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let mut seconds = self.seconds;
+        let mut sums = self.sums;
         for i in 1..self.k {
-            let (these, rest) = seconds.split_at_mut(i);
+            let (these, rest) = sums.split_at_mut(i);
             for (g, slopes) in self.product.iter().zip(self.slopes.chunks_exact(self.k)) {
                 let slope = g * slopes[i];
-                these.iter_mut().zip(slopes).for_each(|(second, other)| *second += slope * other);
+                these.iter_mut().zip(slopes).for_each(|(sum, other)| *sum += slope * other);
             }
-            seconds = rest;
+            sums = rest;
         }
     }
 }
