@@ -8,6 +8,7 @@ on the raw columns, exactly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -40,6 +41,14 @@ def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
         kind = repr(last) if isinstance(last, str) else type(last).__name__
         raise UnsupportedModelError(f"the pipeline ends in {kind}, which predicts nothing")
     return last, RawColumns(model, steps, last, data) if steps else None
+
+
+def _as_they_are(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Copy fitted steps: a pipeline fitted again changes its own, while the trees that were read stay the same."""
+    try:
+        return deepcopy(steps)
+    except (TypeError, ValueError, AttributeError, RuntimeError):  # a step of anyone's may hold a lock, or the like
+        return steps
 
 
 class RawColumns:
@@ -79,7 +88,7 @@ class RawColumns:
                 )
             width = int(shape[1])
         self._pipeline = pipeline
-        self._steps = steps
+        self._steps = _as_they_are(steps)
         self.n_columns = width
         self.feature_names = fitted_names(first)
         # No method gives the path length of an isolation forest, nor the mean of LightGBM's random forest.

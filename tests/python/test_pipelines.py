@@ -292,3 +292,12 @@ def test_any_columns_through_any_steps(data: st.DataObject) -> None:
     for index, definition in oracle.INDICES.items():
         found = explainer(X, index=index).values  # type: ignore[arg-type]
         np.testing.assert_allclose(found, definition(worth).reshape(found.shape), atol=2e-5 * np.abs(worth).max())
+
+
+def test_a_pipeline_fitted_again_leaves_its_explainer_alone() -> None:
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    pipeline = make_pipeline(StandardScaler(), forest()).fit(rows, rows[:, 0] * rows[:, 1])
+    explainer = TreeExplainer(pipeline, rows)
+    values = explainer.shap_values(rows[:5])
+    pipeline.fit(100 * rows + 5, rows[:, 2])
+    np.testing.assert_array_equal(explainer.shap_values(rows[:5]), values)
