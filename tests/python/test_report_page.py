@@ -216,6 +216,21 @@ def test_names_are_shown_up_to_a_length(browser: Browser, folder: Path) -> None:
     assert browser.run("return document.body.textContent.isWellFormed()")
 
 
+def test_names_turn_no_text_around_them(browser: Browser, folder: Path) -> None:
+    """A mark of direction in a row's label would show the number after it backwards."""
+    labels = ["\u202e12", "\u05d0\u05d1", "plain"]
+    names = ["\u2067a\u202e", "\u05d2 3", "b"]
+    Explanation(np.ones((3, 3)), np.zeros(3), feature_names=names, row_labels=np.array(labels)).report(
+        folder / "turned.html"
+    )
+    browser.open(folder / "turned.html")
+    assert sorted(browser.numbers("#swarm")) == ["a", "b", "\u2068\u05d2 3\u2069"]
+    for row, label in enumerate(["12", "\u2068\u05d0\u05d1\u2069", "plain"]):
+        browser.pick("row", row)
+        assert browser.text("#row-picked").startswith(f"{label}: ")
+    assert not browser.run("return /[\u202a-\u202e]/.test(document.body.innerText)")
+
+
 def test_it_says_how_precise_its_values_are(browser: Browser, folder: Path) -> None:
     explainer = case(report_cases.groups_and_gaps).explainer
     rows = case(report_cases.groups_and_gaps).rows

@@ -38,10 +38,15 @@ const LONGEST_NAME = 160;
 class Report {
   constructor(data) {
     Object.assign(this, data);
-    const named = (names) => names?.map((name) => clipped(name, LONGEST_NAME)) ?? null;
+    const shown = (name) => aside(clipped(name, LONGEST_NAME));
+    const named = (names) => names?.map(shown) ?? null;
     [this.players, this.outputs, this.row_labels] = [data.players, data.outputs, data.row_labels].map(named);
     this.tree_columns = named(data.tree_columns);
-    this.columns = data.columns.map((column) => ({ ...column, name: clipped(column.name, LONGEST_NAME) }));
+    this.columns = data.columns.map((column) => ({
+      ...column,
+      name: shown(column.name),
+      levels: column.levels?.map(aside) ?? null,
+    }));
     this.nShown = this.row_numbers.length;
     this.nPlayers = this.players.length;
     this.columnsOf = this.players.map(() => []);

@@ -57,6 +57,12 @@ const signed = (value) => (value > 0 ? "+" : "") + figure(value);
 const clipped = (text, length) =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 
+/** A text of the data that turns no text around it: marks of direction go, and letters from the right stay apart. */
+function aside(text) {
+  const plain = text.replace(/[\u202A-\u202E\u2066-\u2069]/g, "");
+  return /[\u0590-\u08FF\uFB1D-\uFEFC]/.test(plain) ? `\u2068${plain}\u2069` : plain;
+}
+
 const count = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 
 /** A table cell with a number that can be read back exactly. */
