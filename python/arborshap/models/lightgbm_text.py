@@ -31,6 +31,7 @@ _MISSING: dict[int, Missing] = {0: "none", 1: "zero", 2: "nan"}
 _ZERO = float(np.float32(1e-35))
 _NAN_IS_MISSING = 2
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the missing type is in the next two
+_LONGEST_NUMBER = 64
 _FEW_OUTPUTS = 1 << 12  # more are believed only when there are as many trees
 
 
@@ -114,6 +115,9 @@ def _numbers(fields: dict[str, str], key: str, where: str, dtype: type[np.number
     words = _field(fields, key, where).split()
     if len(words) != n:
         raise ModelError(f"{where}: {key} has {len(words)} entries instead of {n}")
+    # An array of texts has room for the longest everywhere.
+    if max(map(len, words), default=0) > _LONGEST_NUMBER:
+        raise ModelError(f"{where}: {key} holds something that is longer than any number")
     try:
         numbers = np.array(words, dtype=np.str_).astype(np.float64 if dtype is np.float64 else np.int64)
     except (ValueError, OverflowError):
@@ -180,7 +184,7 @@ def _children(fields: dict[str, str], key: str, where: str, inner: int) -> NDArr
 
 def _category_sets(
     fields: dict[str, str], where: str, threshold: NDArray[np.float64], is_categorical: NDArray[np.bool_]
-) -> dict[int, NDArray[np.int64]]:
+) -> dict[int, NDArray[np.uint32]]:
     """Read the sets: the threshold of a categorical node is the number of its bitset."""
     if not is_categorical.any():
         return {}
@@ -189,7 +193,7 @@ def _category_sets(
     words = _numbers(fields, "cat_threshold", where, np.uint32, bounds[-1])
     if bounds[0] != 0 or any(a > b for a, b in pairwise(bounds)):
         raise ModelError(f"{where}: cat_boundaries must start at 0 and never fall")
-    sets: dict[int, NDArray[np.int64]] = {}
+    sets: dict[int, NDArray[np.uint32]] = {}
     used = np.zeros(n_sets, np.bool_)
     for node in np.flatnonzero(is_categorical).tolist():
         number = threshold[node]
@@ -201,7 +205,7 @@ def _category_sets(
         used[int(number)] = True
         bitset = words[bounds[int(number)] : bounds[int(number) + 1]]
         bits = np.unpackbits(bitset.astype("<u4").view(np.uint8), bitorder="little")
-        sets[node] = np.flatnonzero(bits)
+        sets[node] = np.flatnonzero(bits).astype(np.uint32)
     return sets
 
 

@@ -20,7 +20,7 @@ from robustness.test_fuzz import CORPUS
 
 MULTIPLE = 60
 """Bytes of memory for a byte of a file, at worst: an empty container is two bytes of text, and a Python object."""
-ROOM = 64 << 20
+ROOM = 8 << 20
 """For what is the same for any file."""
 
 CHILD = """
@@ -70,12 +70,20 @@ def _one_large_set(learner: dict[str, Any], tree: dict[str, Any]) -> None:
     tree["categories_segments"], tree["categories_sizes"] = [0] * n, [100_000] * n
 
 
-def _lightgbm_bits(learner: None = None) -> bytes:
+def _lightgbm_bits() -> bytes:
     text = (CORPUS / "lightgbm" / "categories.txt").read_text()
     head, _, rest = text.partition("\ncat_threshold=")
     words = " ".join(["4294967295"] * 30_000)
     return (head.replace("cat_boundaries=0 2 3", "cat_boundaries=0 2 30000") + "\ncat_threshold=" + words
             + rest[rest.index("\n") :]).encode()  # fmt: skip
+
+
+def _lightgbm_long_word() -> bytes:
+    text = (CORPUS / "lightgbm" / "plain.txt").read_text()
+    n = 20_000
+    text = text.replace("num_leaves=4", f"num_leaves={n}", 1)
+    head, _, rest = text.partition("\nleaf_value=")
+    return f"{head}\nleaf_value={' '.join(['1'] * (n - 1))} {'1' * n}{rest[rest.index(chr(10)) :]}".encode()
 
 
 FILES: dict[str, tuple[Callable[[], bytes], str]] = {
@@ -85,6 +93,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a set of categories for many": (lambda: _xgboost(_one_large_set, "xgboost-categories.json"), "two share some"),
     "all bits of a set": (_lightgbm_bits, "read"),
+    "one long word among many": (_lightgbm_long_word, "longer than any number"),
     "empty lists": (lambda: b"[" + b"[]," * 200_000 + b"[]]", "tree 0: a node is list"),
     "empty objects": (lambda: b'{"learner":[' + b"{}," * 200_000 + b"{}]}", "'learner' must be dict"),
     "nesting": (lambda: b"[" * 1_000_000, "containers in each other"),
