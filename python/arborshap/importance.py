@@ -74,6 +74,8 @@ class Importance:
         Several outputs are added up. For an index of pairs each pair is listed once, with both of its halves; a player
         beside itself is its main effect.
         """
+        if k is not None and (isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1):
+            raise InputError(f"k must be a whole number from 1 up, or None for all; got {k!r}")
         players, sizes = self._largest_first()
         names = self.feature_names
         if len(players) == 1:

@@ -129,7 +129,10 @@ def _written(explainer: TreeExplainer, recoding: dict[str, Any] | None) -> bytes
             "background": np.ravel(rescaled.background).astype(np.float64),
             "background_shares": np.ascontiguousarray(rescaled.shares),
         }
-    return explainer._core.to_bytes(texts, numbers)
+    try:
+        return explainer._core.to_bytes(texts, numbers)
+    except UnicodeEncodeError as error:
+        raise InputError(f"the name {error.object!r} is not valid Unicode, so it cannot be saved; rename it") from error
 
 
 def _labels(explainer: TreeExplainer) -> list[Any] | None:

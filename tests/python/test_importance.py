@@ -123,6 +123,9 @@ def test_ranking_and_frame(X: Array) -> None:
     assert [size for *_, size in ranked] == sorted(result.values, reverse=True)
     assert dict(ranked) == dict(zip(NAMES, result.values, strict=True))  # type: ignore[arg-type]
     assert result.ranked(2) == ranked[:2]
+    for k in (0, -1, 1.5, True):
+        with pytest.raises(InputError, match="k must be a whole number from 1 up"):
+            result.ranked(k)  # type: ignore[arg-type]
     frame = result.to_frame()
     assert list(frame.columns) == ["player", "importance"]
     assert list(frame.itertuples(index=False, name=None)) == ranked

@@ -351,6 +351,10 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
         TreeExplainer.from_bytes("explainer")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="n_jobs"):
         TreeExplainer.from_bytes(content, n_jobs=0)
+    explainer = TreeExplainer.from_bytes(content)
+    explainer.feature_names = ["half \ud83d", *explainer.feature_names[1:]]
+    with pytest.raises(InputError, match=r"the name 'half \\ud83d' is not valid Unicode"):
+        explainer.to_bytes()
 
 
 def test_names_that_were_tampered_with_are_refused_or_harmless() -> None:
