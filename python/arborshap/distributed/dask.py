@@ -7,14 +7,10 @@ keeps it put together for all its tasks; it does not need the model's library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-
-try:
-    from dask import delayed
-except ImportError as missing:
-    raise ImportError("arborshap.distributed.dask needs Dask: pip install 'arborshap[dask]'") from missing
 
 from arborshap._checks import checked_choice, checked_dtype
 from arborshap.distributed import _parts
@@ -68,7 +64,7 @@ def background(
     weights = _pieces_beside(cut_weights, rows)
     reader = _parts.reader(model, _first_rows(rows), groups, feature_names, verify)
     sent = _broadcast(Sent.of(reader, "shapley", n_jobs))
-    count = delayed(_parts.background_of, pure=True)
+    count = _delayed(_parts.background_of)
     counted = [
         count(sent, part, some, f"partition {i}") for i, (part, some) in enumerate(zip(rows, weights, strict=True))
     ]
@@ -191,7 +187,7 @@ def importance(
     both = {"y": y, "sample_weight": sample_weight}
     labels, weights = (_pieces_beside(_cut_alike(of, what, X), rows) for what, of in both.items())
     sent = _broadcast(Sent.of(explainer, index, n_jobs))
-    add = delayed(_parts.sizes_of, pure=True)
+    add = _delayed(_parts.sizes_of)
     sums = [
         add(sent, part, label, weight, index, f"partition {i}")
         for i, (part, label, weight) in enumerate(zip(rows, labels, weights, strict=True))
@@ -205,6 +201,8 @@ def _is_frame(rows: Any) -> bool:
 
 def _cut_alike(beside: Any, what: str, rows: Any, rows_name: str = "X") -> Any:
     """Check that rows are Dask's, and that what comes with each of them is too and has the same partitions."""
+    if find_spec("dask") is None:
+        raise ImportError("arborshap.distributed.dask needs Dask: pip install 'arborshap[dask]'")
     if _is_frame(rows):
         if beside is None:
             return None
@@ -259,12 +257,20 @@ def _broadcast(sent: Sent) -> Any:
 
     Scattered data would be gone with the worker that has it; a node of the graph is sent again.
     """
+    from dask import delayed
+
     return delayed(sent, name=f"explainer-{sent.fingerprint}", traverse=False)
+
+
+def _delayed(function: Callable[..., Any]) -> Any:
+    from dask import delayed
+
+    return delayed(function, pure=True)
 
 
 def _reduced(merge: Callable[[Iterable[Part]], Part], parts: list[Any]) -> Part:
     """Merge partial results in a tree, and compute it."""
-    merge_some = delayed(merge, pure=True)
+    merge_some = _delayed(merge)
     while len(parts) > 1:
         parts = [merge_some(parts[i : i + _parts.FAN_IN]) for i in range(0, len(parts), _parts.FAN_IN)]
     whole: Part = parts[0].compute()

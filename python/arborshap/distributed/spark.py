@@ -8,18 +8,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-
-try:
-    import pyarrow as pa
-    from pyspark import TaskContext
-    from pyspark.sql.types import ArrayType, DoubleType, FloatType, StringType, StructField, StructType
-except ImportError as missing:
-    raise ImportError("arborshap.distributed.spark needs Spark: pip install 'arborshap[spark]'") from missing
 
 from arborshap._checks import checked_choice, checked_dtype
 from arborshap.background import Background
@@ -34,6 +28,8 @@ if TYPE_CHECKING:
     from arborshap.groups import Groups
 
 Part = TypeVar("Part")
+
+_NUMBERS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 INDICES = ("shapley", "taylor", "interaction", "banzhaf")
 
@@ -130,7 +126,7 @@ def explain(
 
     names = explainer.feature_names
     depth = (index in PAIR_INDICES) + (explainer._n_outputs > 1)
-    return _mapped(X, explained, _schema(X, kept, dict.fromkeys(names, _number_type(kind, depth))))
+    return _mapped(X, explained, _schema(X, kept, dict.fromkeys(names, _arrays(_NUMBERS[kind], depth))))
 
 
 def top_values(
@@ -173,10 +169,8 @@ def top_values(
 
     names = np.array(explainer.feature_names, dtype=object)
     depth = 1 + (explainer._n_outputs > 1)
-    texts: Any = StringType()
-    for _ in range(depth):
-        texts = ArrayType(texts)
-    return _mapped(X, explained, _schema(X, kept, {"players": texts, "values": _number_type(kind, depth)}))
+    made = {"players": _arrays("string", depth), "values": _arrays(_NUMBERS[kind], depth)}
+    return _mapped(X, explained, _schema(X, kept, made))
 
 
 def importance(
@@ -229,6 +223,8 @@ def importance(
 
 def _present(frame: Any, what: str, wanted: dict[str, str | None]) -> list[str]:
     """List the columns that are named for some purpose; each must be there."""
+    if find_spec("pyspark") is None:
+        raise ImportError("arborshap.distributed.spark needs Spark: pip install 'arborshap[spark]'")
     if not hasattr(frame, "mapInArrow"):
         raise InputError(
             f"{what} must be a Spark DataFrame, got a {type(frame).__name__}. Rows in memory need no Spark: give them "
@@ -280,6 +276,8 @@ def _mapped(frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], sche
 
 
 def _here() -> str:
+    from pyspark import TaskContext
+
     task = TaskContext.get()
     return f"partition {task.partitionId() if task else '?'}"
 
@@ -290,17 +288,23 @@ def _column(batch: Any, name: str | None) -> NDArray[Any] | None:
 
 def _in_one(merge: Callable[[Iterable[Part]], Part], parts: Iterator[Part]) -> Iterator[Any]:
     """Merge what the batches of a partition leave, one after the other; a partition without rows leaves nothing."""
+    import pyarrow as pa
+
     for first in parts:
         part = pickle.dumps(merge(chain([first], parts)))
         yield pa.RecordBatch.from_arrays([pa.array([part], pa.binary())], ["part"])
 
 
 def _beside(batch: Any, kept: list[str], names: Sequence[str], columns: list[Any]) -> Any:
+    import pyarrow as pa
+
     return pa.RecordBatch.from_arrays([*(batch.column(name) for name in kept), *columns], [*kept, *names])
 
 
 def _arrow(values: NDArray[Any]) -> Any:
     """Turn the first axis into rows and all others into lists."""
+    import pyarrow as pa
+
     if values.ndim == 1:
         return pa.array(np.ascontiguousarray(values), pa.string() if values.dtype == object else None)
     rows, width = values.shape[:2]
@@ -308,13 +312,15 @@ def _arrow(values: NDArray[Any]) -> Any:
     return pa.ListArray.from_arrays(np.arange(0, rows * width + 1, width, dtype=np.int32), inner)
 
 
-def _number_type(dtype: np.dtype[Any], depth: int) -> Any:
-    number: Any = FloatType() if dtype == np.float32 else DoubleType()
-    for _ in range(depth):
-        number = ArrayType(number)
-    return number
+def _arrays(of: str, depth: int) -> str:
+    """Name the type of arrays in arrays."""
+    return of if depth == 0 else f"array<{_arrays(of, depth - 1)}>"
 
 
-def _schema(X: Any, kept: list[str], made: dict[str, Any]) -> Any:
-    own = [X.schema[name] for name in kept]
-    return StructType([*own, *(StructField(name, kind) for name, kind in made.items())])
+def _schema(X: Any, kept: list[str], made: dict[str, str]) -> Any:
+    from pyspark.sql.types import StructType
+
+    schema = StructType([X.schema[name] for name in kept])
+    for name, kind in made.items():
+        schema = schema.add(name, kind)
+    return schema

@@ -295,7 +295,9 @@ def test_pipelines_take_raw_rows_to_the_workers() -> None:
         np.testing.assert_array_equal(on_dask.explain(explainer, partitioned()).compute().to_numpy(), usual)
 
 
-def test_without_dask_the_error_says_what_to_install() -> None:
-    code = "import sys; sys.modules['dask'] = None\nimport arborshap.distributed.dask"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install 'arborshap[dask]'" in ran.stderr
+@pytest.mark.parametrize(("engine", "module"), [("dask", "dask"), ("spark", "pyspark")])
+def test_without_the_engine_the_error_says_what_to_install(engine: str, module: str) -> None:
+    code = f"import sys; sys.modules[{module!r}] = None\nfrom arborshap.distributed import {engine} as on\n"
+    ran = subprocess.run([sys.executable, "-c", code + "on.background(None, None)"], capture_output=True, text=True)
+    assert f"ImportError: arborshap.distributed.{engine} needs" in ran.stderr
+    assert f"pip install 'arborshap[{engine}]'" in ran.stderr
