@@ -306,7 +306,8 @@ def test_dates_are_drawn_in_their_order() -> None:
     where = np.sort(points(ax)[:, 0])
     np.testing.assert_array_equal(where[1:], np.delete(days, 3).astype(float))
     ax.figure.canvas.draw()
-    assert any("2026" in text.get_text() or "01-30" in text.get_text() for text in ax.get_xticklabels())
+    assert "2026" in ax.xaxis.get_offset_text().get_text()
+    assert max(len(text.get_text()) for text in ax.get_xticklabels()) <= 5
     scale = ax.child_axes[0]
     assert [text.get_text() for text in scale.get_yticklabels()] == ["2026-01-30", "2026-02-06"]
     assert set(labels(explanation[0].plot.waterfall())) == {"f0 = 2026-01-30", "f1 = 2026-01-30 12:00"}

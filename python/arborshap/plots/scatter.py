@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def _positions(ax: Axes, cells: NDArray[Any]) -> NDArray[np.float64]:
         ax.set_xticks(labelled, [different[j] for j in labelled], parse_math=False, **turned)
         return which + scatter_by
     if _has_dates(cells):
-        ax.xaxis_date()
+        _date_axis(ax)
     missing = ~np.isfinite(numbers)
     if not missing.any():
         return numbers
@@ -186,6 +187,14 @@ def _coloured(
     ends = [float(low), float(high)]
     texts = [str(np.datetime64(int(day), "D")) if _has_dates(cells) else _style.number(day) for day in ends]
     _style.colour_scale(ax, colours, name, *texts)
+
+
+def _date_axis(ax: Axes) -> None:
+    """A few short dates below the plot: whole ones would run into each other."""
+    dates: Any = import_module("matplotlib.dates")  # which has no types
+    locator = dates.AutoDateLocator(maxticks=7)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
 def _has_dates(cells: NDArray[Any]) -> bool:
