@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntFlag
@@ -323,6 +324,6 @@ def _names(name: str, given: Sequence[str] | None, expected: int) -> tuple[str, 
     if len(given) != expected:
         raise ModelError(f"{name} has {len(given)} entries, but {expected} are needed")
     if name == "feature_names" and len(set(given)) < len(given):
-        repeated = next(one for i, one in enumerate(given) if one in given[:i])
-        raise ModelError(f"{name} has {repeated!r} more than once")
+        repeated = Counter(given).most_common(1)[0][0]
+        raise ModelError(f"{name} has {repeated[:60]!r} more than once")
     return tuple(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -143,6 +144,18 @@ def test_types_of_features_that_are_not_there(tmp_path: Path) -> None:
     parsed["learner"]["feature_types"] = ["c"]
     with pytest.raises(ModelError, match="'feature_types' has 1 entries for 2147483647 features"):
         load(written(tmp_path, parsed))
+
+
+def test_a_name_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
+    parsed = document("xgboost-plain.json")
+    n = 200_000
+    parsed["learner"]["learner_model_param"]["num_feature"] = str(n)
+    parsed["learner"]["feature_names"] = [*map(str, range(n - 1)), str(n - 2)]
+    path = written(tmp_path, parsed)
+    started = time.monotonic()
+    with pytest.raises(ModelError, match="feature_names has '199998' more than once"):
+        load(path)
+    assert time.monotonic() - started < 5.0
 
 
 def test_an_error_does_not_repeat_a_file_in_full(tmp_path: Path) -> None:
