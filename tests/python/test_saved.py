@@ -313,7 +313,7 @@ def test_files_appear_whole_and_as_any_other(tmp_path: Path) -> None:
     plain.touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
     (tmp_path / "folder").mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(InputError, match="folder' cannot be written: it is a directory"):
         explainer.save(tmp_path / "folder")
     with pytest.raises(InputError, match="cannot be written"):
         explainer.save(tmp_path / "nowhere" / "explainer")

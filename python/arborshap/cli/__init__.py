@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -22,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from arborshap.cli.arguments import parser
 
     wanted = parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to fail
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _ending_cleanly():
             if wanted.command == "explain":

@@ -45,10 +45,14 @@ class CsvTable:
             start = 0
             values: list[list[float]] = []
             ids: list[Sequence[str]] = []
+            empty_line = False
             for cells in lines:
                 if not cells:
-                    continue  # an empty line
+                    empty_line = True
+                    continue
                 row = start + len(values)
+                if empty_line and len(self.names) == 1:  # with more columns it is no row, but here nobody can tell
+                    raise InputError(f"{self._at(row, lines)}: an empty line before it; write NA for a missing cell")
                 if len(cells) != len(self.names):
                     raise InputError(
                         f"{self._at(row, lines)}: {len(cells)} cells, but the header has {len(self.names)} columns"

@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from xgboost import XGBRegressor
 
 from cli.files import Files
 
@@ -50,6 +51,19 @@ def test_a_quote_never_closed_swallows_no_rows(files: Files, option: str) -> Non
     """In a column that is not explained nothing else would tell."""
     files.write("notes.csv", HEADER.strip() + ',note\n1,2,3,4,a\n1,2,3,4,"b\n' + "1,2,3,4,c\n" * 5)
     assert "begins on line 3" in files.refused("notes.csv", "out.csv", option, "note")
+
+
+def test_an_empty_line_may_be_a_row_of_one_column(files: Files) -> None:
+    """To pass over it would give every row below it the values of the next."""
+    model = XGBRegressor(n_estimators=2, max_depth=2, n_jobs=1).fit(files.rows[["age"]], files.rows["sugar"])
+    model.save_model(files.path("model.json"))
+    np.save(files.path("one.npy"), files.rows[["age"]].to_numpy())
+    files.write("one.csv", "age\n1\n\n3\n")
+    line = files.refused("one.csv", "out.csv", background="one.npy")
+    assert "row 1 (line 4 of the file): an empty line before it; write NA" in line
+    files.write("one.csv", 'age\n1\n""\n3\n\n')
+    assert files.explain("one.csv", "out.npy", background="one.npy") == 0
+    assert np.load(files.path("out.npy")).shape == (3, 1)
 
 
 def test_missing_cells_and_truth_values_are_numbers(files: Files) -> None:

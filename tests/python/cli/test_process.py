@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from xgboost import XGBRegressor
 
 from arborshap import TreeExplainer, __version__
 from arborshap.cli import main
@@ -85,6 +86,16 @@ def test_nowhere_to_say_it(files: Files, command: str) -> None:
         done = subprocess.run([*arguments, "--json"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 1
     assert done.stderr == "arborshap: error: [Errno 28] No space left on device\n"
+
+
+def test_names_that_the_terminal_cannot_show(files: Files) -> None:
+    rows = files.rows.set_axis(["gr\u00f6\u00dfe \U0001f600", *NAMES[1:]], axis=1)
+    XGBRegressor(n_estimators=3, max_depth=2, n_jobs=1).fit(rows, rows.iloc[:, 0]).save_model(files.path("model.json"))
+    command = [*COMMAND, "inspect", str(files.path("model.json"))]
+    plain = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=plain, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"gr\xf6\xdfe \U0001f600" in done.stdout
 
 
 def test_inspect(files: Files) -> None:
