@@ -25,7 +25,7 @@ def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> A
     if explanation.index not in ("taylor", "interaction") or len(players) != 2:
         raise InputError(
             "plot.heatmap draws pairs of players: explain with explainer(X, index='taylor'), "
-            f"this explanation holds {explanation.index} values with {len(players)} axes of players"
+            f"this explanation holds {explanation.index} values of single players"
         )
     if players[0] != players[1]:
         raise InputError("plot.heatmap draws the same players on both axes: choose explanation[:, names, names]")
