@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from arborshap.explanation import Explanation
     from arborshap.groups import Groups
 
+INDICES = ("shapley", "taylor", "interaction", "banzhaf")
+
 FAN_IN = 8
 """Partial results merged by one task: a machine never holds more of them, however many parts there are."""
 

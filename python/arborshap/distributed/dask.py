@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from arborshap._checks import checked_choice, checked_dtype
-from arborshap.distributed import _parts
+from arborshap.distributed import _dask_parts, _parts
 from arborshap.distributed._sent import Sent
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from arborshap.groups import Groups
 
 Part = TypeVar("Part")
-
-INDICES = ("shapley", "taylor", "interaction", "banzhaf")
 
 
 def background(
@@ -104,14 +102,16 @@ def explain(
         has the form of `Explanation.to_frame`: a column a player, with the index of `X`; for an index of pairs, or
         several outputs, one row a value.
     """
-    checked_choice("index", index, INDICES)
+    checked_choice("index", index, _parts.INDICES)
     kind = checked_dtype(dtype)
     labels = _cut_alike(y, "y", X)
     sent = _broadcast(Sent.of(explainer, index, n_jobs))
     if not _is_frame(X):
-        return _map_blocks(_values, explainer, X, labels, sent, _axes(explainer, index), kind, index=index, dtype=kind)
+        return _map_blocks(
+            _dask_parts.values_block, explainer, X, labels, sent, _axes(explainer, index), kind, index=index, dtype=kind
+        )
     like = explainer(X._meta, None if y is None else y._meta, index=index, dtype=kind).to_frame("pandas")
-    frame = X.map_partitions(_frame, sent, labels, index, kind, meta=_with_texts(like))
+    frame = X.map_partitions(_dask_parts.explained_frame, sent, labels, index, kind, meta=_dask_parts.with_texts(like))
     one_row_a_value = len(_axes(explainer, index)) > 1
     return frame.clear_divisions() if one_row_a_value else frame
 
@@ -151,12 +151,14 @@ def top_values(
     axes = (k, *_axes(explainer, index)[1:])
     if not _is_frame(X):
         both = np.dtype([("player", np.int32), ("value", kind)])
-        packed = _map_blocks(_top_block, explainer, X, labels, sent, axes, both, k=k, index=index, dtype=kind)
+        packed = _map_blocks(
+            _dask_parts.top_block, explainer, X, labels, sent, axes, both, k=k, index=index, dtype=kind
+        )
         return TopValues(packed["player"], packed["value"])
     explainer._read(X._meta, "X")
     nothing = TopValues(np.empty((0, *axes), np.int32), np.empty((0, *axes), kind))
-    like = _frame_of_top(explainer, nothing, X._meta.index)
-    return X.map_partitions(_top_frame, sent, labels, k, index, kind, meta=like)
+    like = _dask_parts.frame_of_top(explainer, nothing, X._meta.index)
+    return X.map_partitions(_dask_parts.top_frame, sent, labels, k, index, kind, meta=like)
 
 
 def importance(
@@ -182,7 +184,7 @@ def importance(
     sample_weight
         The weight of each row: a Dask array or series, cut as `X` is.
     """
-    checked_choice("index", index, INDICES)
+    checked_choice("index", index, _parts.INDICES)
     rows = _pieces(X)
     both = {"y": y, "sample_weight": sample_weight}
     labels, weights = (_pieces_beside(_cut_alike(of, what, X), rows) for what, of in both.items())
@@ -307,56 +309,3 @@ def _map_blocks(
         new_axis=list(range(2, len(axes) + 1)) or None,
         meta=np.empty((0,) * (len(axes) + 1), block_dtype),
     )
-
-
-def _values(*blocks: Any, sent: Sent, options: dict[str, Any], block_id: tuple[int, ...]) -> Any:
-    rows, labels = _with_labels(blocks)
-    return _parts.values_of(sent, rows, labels, where=f"partition {block_id[0]}", **options)
-
-
-def _top_block(*blocks: Any, sent: Sent, options: dict[str, Any], block_id: tuple[int, ...]) -> Any:
-    rows, labels = _with_labels(blocks)
-    top = _parts.top_values_of(sent, rows, labels, where=f"partition {block_id[0]}", **options)
-    packed = np.empty(top.values.shape, [("player", np.int32), ("value", top.values.dtype)])
-    packed["player"], packed["value"] = top
-    return packed
-
-
-def _with_labels(blocks: tuple[Any, ...]) -> tuple[Any, Any]:
-    return (blocks[0], None) if len(blocks) == 1 else (blocks[0], blocks[1][:, 0])
-
-
-def _frame(rows: Any, sent: Sent, labels: Any, index: IndexName, dtype: Any, partition_info: dict[str, Any]) -> Any:
-    where = f"partition {partition_info['number']}"
-    return _parts.explained(sent, rows, labels, index, dtype, where).to_frame("pandas")
-
-
-def _with_texts(like: Any) -> Any:
-    """Give columns of texts the type that pandas gives them where there are rows to tell it by."""
-    import pandas as pd
-
-    text = pd.Series(["text"]).dtype
-    return like.astype({name: text for name in like.columns if like[name].dtype == object})
-
-
-def _top_frame(
-    rows: Any, sent: Sent, labels: Any, k: int, index: IndexName, dtype: Any, partition_info: dict[str, Any]
-) -> Any:
-    where = f"partition {partition_info['number']}"
-    top = _parts.top_values_of(sent, rows, labels, k, index, dtype, where)
-    return _frame_of_top(sent.explainer(), top, rows.index)
-
-
-def _frame_of_top(explainer: TreeExplainer, top: TopValues, row_index: Any) -> Any:
-    import pandas as pd
-
-    several = top.values.ndim == 3
-    names = explainer.output_names or [str(output) for output in range(explainer._n_outputs)]
-    columns = {}
-    for place in range(top.values.shape[1]):
-        for output, name in enumerate(names if several else [""]):
-            at = (slice(None), place, output) if several else (slice(None), place)
-            label = f"{place + 1}_{name}" if several else f"{place + 1}"
-            columns[f"player_{label}"] = pd.Categorical.from_codes(top.players[at], explainer.feature_names)
-            columns[f"value_{label}"] = top.values[at]
-    return pd.DataFrame(columns, index=row_index)

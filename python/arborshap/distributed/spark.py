@@ -31,8 +31,6 @@ Part = TypeVar("Part")
 
 _NUMBERS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
-INDICES = ("shapley", "taylor", "interaction", "banzhaf")
-
 
 def background(
     model: Any,
@@ -112,7 +110,7 @@ def explain(
         The columns to keep, and a column a player with its value in each row. For an index of pairs this is an array,
         the player's row of the matrix, and for several outputs an array of one value each; for both, arrays in arrays.
     """
-    checked_choice("index", index, INDICES)
+    checked_choice("index", index, _parts.INDICES)
     kind = checked_dtype(dtype)
     kept, features = _checked_columns(explainer, X, keep, y, None)
     sent = _broadcast(X, explainer, index)
@@ -199,7 +197,7 @@ def importance(
     sample_weight
         The name of the column that has the weight of each row.
     """
-    checked_choice("index", index, INDICES)
+    checked_choice("index", index, _parts.INDICES)
     beside = _present(X, "X", {"y": y, "sample_weight": sample_weight})
     _, features = _checked_columns(explainer, X, beside, None, [])
     sent = _broadcast(X, explainer, index)
