@@ -33,6 +33,8 @@ BLOCK = re.compile(r"(?<=<!-- scale:begin -->\n).*?(?=<!-- scale:end -->)", re.D
 
 ROWS = {"A": 200_000, "B": 20_000}
 """Rows that costs are measured on."""
+BACKGROUND = {"A": 1_000_000, "B": 200_000}
+"""Rows that the explainer which is sent has seen: more of them meet more patterns, and make it larger."""
 CLUSTER_ROWS, CHUNK = 2_000_000, 50_000
 REPEATS = 3
 
@@ -59,7 +61,7 @@ def one_core(workload: str, scale: float) -> dict[str, Any]:
     model, n_features = model_of(workload), WORKLOADS[workload][3]
     rows, other = normal_rows(n, n_features, seed=3), normal_rows(n, n_features, seed=4)
     count = processor_time(lambda: Background(model, other, n_jobs=1, verify=False))
-    background = Background(model, other, n_jobs=1)
+    background = Background(model, normal_rows(int(BACKGROUND[workload] * scale), n_features, seed=5), n_jobs=1)
     part = Background(model, other[:PART], n_jobs=1)
     whole = part.merge(background)
     merge = processor_time(lambda: Background.from_bytes(part.to_bytes()).merge(whole))
@@ -77,6 +79,7 @@ def one_core(workload: str, scale: float) -> dict[str, Any]:
         "explain_a_row": processor_time(lambda: explainer.shap_values(rows)) / n,
         "importance_a_row": processor_time(lambda: explainer.importance(rows)) / n,
         "top_a_row": processor_time(lambda: explainer.top_values(rows, TOP)) / n,
+        "background": len(background),
         "explainer_bytes": len(content),
         "part_bytes": len(part.to_bytes()),
     }
@@ -144,6 +147,7 @@ def costs_table(found: dict[str, Any]) -> str:
         f"the top {TOP} of a row": lambda one: duration(one["top_a_row"]),
         f"a part of the background ({PART:,} rows), as bytes": lambda one: amount(one["part_bytes"]),
         "reading and merging such a part": lambda one: duration(one["merge"]),
+        "background rows of the explainer": lambda one: f"{one['background']:,}",
         "the explainer, as bytes": lambda one: amount(one["explainer_bytes"]),
         "a worker's reading it and building tables": lambda one: duration(one["load"]),
     }
