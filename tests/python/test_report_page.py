@@ -15,6 +15,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 from sklearn.tree import DecisionTreeRegressor
+from xgboost import XGBClassifier
 
 import report_cases
 from arborshap import TreeExplainer
@@ -229,6 +230,26 @@ def test_names_turn_no_text_around_them(browser: Browser, folder: Path) -> None:
         browser.pick("row", row)
         assert browser.text("#row-picked").startswith(f"{label}: ")
     assert not browser.run("return /[\u202a-\u202e]/.test(document.body.innerText)")
+
+
+def test_where_values_end_is_called_what_it_is(browser: Browser, folder: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    label = (rows[:, 0] > 0).astype(int)
+    model = XGBClassifier(n_estimators=3, max_depth=3, n_jobs=1).fit(rows, label)
+    explainer = TreeExplainer(model, rows)
+    loss = TreeExplainer(model, rows, model_output="log_loss")(rows, label)
+    some = explainer(rows)[:, ["x1", "x2"]]
+    for name, explanation, end in [
+        ("whole", explainer(rows), "Prediction of this row"),
+        ("some", some, "With these players; others are left out, so this is not the prediction"),
+        ("loss", loss, "Loss of this row"),
+    ]:
+        explanation.report(folder / f"end {name}.html")
+        browser.open(folder / f"end {name}.html")
+        told = browser.numbers("#row-fall")
+        assert list(told)[-1] == end
+        assert told[end] == pytest.approx(explanation.base_values[0] + explanation.values[0].sum())
+        assert (", loss " in browser.text("#row-picked")) == (name == "loss")
 
 
 def test_it_says_how_precise_its_values_are(browser: Browser, folder: Path) -> None:

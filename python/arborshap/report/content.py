@@ -80,6 +80,7 @@ class Content:
         return {
             "index": explanation.index,
             "base_name": "Expected value" if explanation.reference is None else "Prediction of the reference",
+            **self._end_payload(),
             "players": explanation.feature_names,
             "outputs": self.outputs,
             "n_rows": len(self.values),
@@ -91,6 +92,20 @@ class Content:
             "importance": packed(mean_size(self.values).T),
             **self._data_payload(),
         }
+
+    def _end_payload(self) -> dict[str, str]:
+        """What to call the number that the values of a row end at, and the one that was predicted."""
+        source = self.explanation.source
+        explainer = None if source is None else source.explainer
+        is_loss = explainer is not None and explainer._rescaled is not None and explainer._rescaled.output.is_loss
+        predicted = "loss" if is_loss else "prediction"
+        if self.explanation.index == "banzhaf":
+            end = f"With the Banzhaf values, which need not reach the {predicted}"
+        elif explainer is not None and self.explanation.feature_names != explainer.feature_names:
+            end = f"With these players; others are left out, so this is not the {predicted}"
+        else:
+            end = f"{predicted.capitalize()} of this row"
+        return {"end_name": end, "predicted": predicted}
 
     def _data_payload(self) -> dict[str, Any]:
         explanation = self.explanation

@@ -61,14 +61,11 @@ function oneRow(report) {
       value: report.valuesOf(player)[row],
     }));
     const total = steps.reduce((sum, step) => sum + step.value, report.baseOf(row));
-    const end =
-      report.index === "banzhaf"
-        ? { name: "With the Banzhaf values, which need not reach the prediction", value: total }
-        : { name: "Prediction of this row", value: report.additivity ? report.predictionOf(row) : total };
+    const end = { name: report.end_name, value: report.additivity ? report.predictionOf(row) : total };
     fall.show({ name: report.base_name, value: report.baseOf(row) }, end, steps, headings);
     byId("row-picked").textContent =
       `${report.nameOf(row)}: ${report.base_name.toLowerCase()} ${figure(report.baseOf(row))}, ` +
-      `prediction ${figure(report.predictionOf(row))}`;
+      `${report.predicted} ${figure(report.predictionOf(row))}`;
   };
   state.on(["row", "output"], build);
   build();
