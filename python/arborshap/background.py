@@ -131,11 +131,13 @@ class Background:
         )
 
 
-def gathered(explainer: TreeExplainer, first: Rows, rest: Iterable[Any], weights: Any, verify: bool) -> Background:
-    """Take in batch after batch; all that is kept of each is what the trees see of it."""
+def gathered(
+    explainer: TreeExplainer, first: Rows, rest: Iterable[Any], weights: Any, verify: bool, what: str = "batch 0"
+) -> Background:
+    """Take in batch after batch, the first of which is called `what`; all that is kept is what the trees see of each."""
     background = Background.__new__(Background)
     background._native = _begun(explainer)
-    _add(explainer, background._native, first, weights, "batch 0", verify)
+    _add(explainer, background._native, first, weights, what, verify)
     for i, batch in enumerate(rest, start=1):
         rows, weights = with_weights(batch)
         _add(explainer, background._native, explainer._read(rows, f"batch {i}"), weights, f"batch {i}", verify)

@@ -59,7 +59,7 @@ def background_of(sent: Sent, rows: Any, weights: Any, where: str) -> Background
                 raise InputError(f"sample_weight has {len(weights)} weights for {len(rows)} rows")
             if not np.any(weights):  # without weight rows count nothing, and a part may well have no others
                 rows, weights = rows[:0], None
-        return gathered(explainer, explainer._read(rows, "data"), (), weights, verify=False)
+        return gathered(explainer, explainer._read(rows, "data"), (), weights, verify=False, what="data")
 
 
 def merged(parts: Iterable[Background]) -> Background:

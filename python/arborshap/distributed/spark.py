@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-_NUMBERS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
-
 
 def background(
     model: Any,
@@ -124,7 +122,7 @@ def explain(
 
     names = explainer.feature_names
     depth = (index in PAIR_INDICES) + (explainer._n_outputs > 1)
-    return _mapped(X, explained, _schema(X, kept, dict.fromkeys(names, _arrays(_NUMBERS[kind], depth))))
+    return _mapped(X, explained, _schema(X, kept, dict.fromkeys(names, (kind.name, depth))))
 
 
 def top_values(
@@ -167,7 +165,7 @@ def top_values(
 
     names = np.array(explainer.feature_names, dtype=object)
     depth = 1 + (explainer._n_outputs > 1)
-    made = {"players": _arrays("string", depth), "values": _arrays(_NUMBERS[kind], depth)}
+    made = {"players": ("string", depth), "values": (kind.name, depth)}
     return _mapped(X, explained, _schema(X, kept, made))
 
 
@@ -310,15 +308,14 @@ def _arrow(values: NDArray[Any]) -> Any:
     return pa.ListArray.from_arrays(np.arange(0, rows * width + 1, width, dtype=np.int32), inner)
 
 
-def _arrays(of: str, depth: int) -> str:
-    """Name the type of arrays in arrays."""
-    return of if depth == 0 else f"array<{_arrays(of, depth - 1)}>"
+def _schema(X: Any, kept: list[str], made: dict[str, tuple[str, int]]) -> Any:
+    """The columns to keep, and those that are made: of each what it holds, and in how many arrays in arrays."""
+    from pyspark.sql.types import ArrayType, DoubleType, FloatType, StringType, StructField, StructType
 
-
-def _schema(X: Any, kept: list[str], made: dict[str, str]) -> Any:
-    from pyspark.sql.types import StructType
-
-    schema = StructType([X.schema[name] for name in kept])
-    for name, kind in made.items():
-        schema = schema.add(name, kind)
-    return schema
+    fields = [X.schema[name] for name in kept]
+    for name, (of, depth) in made.items():
+        kind: Any = {"string": StringType, "float64": DoubleType, "float32": FloatType}[of]()
+        for _ in range(depth):
+            kind = ArrayType(kind)
+        fields.append(StructField(name, kind))
+    return StructType(fields)

@@ -216,6 +216,9 @@ def test_partitions_that_do_not_fit_are_named(client: Client) -> None:
             on_dask.top_values(EXPLAINER, rows, 1).compute()
         with pytest.raises(InputError, match=message):
             on_dask.importance(EXPLAINER, rows)
+    weights = da.from_array(np.where(np.arange(len(X)) == 40, -1.0, 1.0), chunks=37)
+    with pytest.raises(InputError, match="partition 1: data: sample_weight of row 3 is -1"):
+        on_dask.background(MODEL, chunked(), sample_weight=weights)
 
 
 def test_bad_arguments_are_refused_before_any_work() -> None:

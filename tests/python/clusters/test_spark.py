@@ -204,7 +204,7 @@ def test_an_error_names_the_partition(spark: SparkSession) -> None:
     with pytest.raises(PythonException, match=r"InputError: partition 3: .*77"):
         on_spark.explain(explainer, rows, keep=["key"], y="label").collect()
     weights = np.where(np.arange(len(X)) == 0, -1.0, 1.0)
-    with pytest.raises(Exception, match=r"InputError: partition 0: sample_weight of row 0 is -1"):
+    with pytest.raises(Exception, match=r"InputError: partition 0: data: sample_weight of row 0 is -1"):
         on_spark.background(MODEL, table(spark, 4, w=weights).drop("key"), sample_weight="w")
 
 
