@@ -134,7 +134,7 @@ class Background:
 def gathered(
     explainer: TreeExplainer, first: Rows, rest: Iterable[Any], weights: Any, verify: bool, what: str = "batch 0"
 ) -> Background:
-    """Take in batch after batch, the first of which is called `what`; all that is kept is what the trees see of each."""
+    """Take in batch after batch, the first of them called `what`; all that is kept is what the trees see of each."""
     background = Background.__new__(Background)
     background._native = _begun(explainer)
     _add(explainer, background._native, first, weights, what, verify)
