@@ -55,7 +55,7 @@ fn wait<T: Send>(work: impl FnOnce() -> T + Send, progress: &Progress, told: Opt
     let work = Mutex::new(Some((work, sender)));
     let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take().map(|(work, _sender)| work());
     std::thread::scope(|scope| {
-        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, &take) else {
+        let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, take) else {
             return (take().expect("nobody else took it"), None);
         };
         let mut raised = None;
