@@ -77,6 +77,10 @@ def checked_memory_limit(limit: Any) -> int | None:
     return min(int(limit), 2**62)  # more than any machine has, and what the native side can hold
 
 
+_GROUP_LIMIT = "/sys/fs/cgroup/memory.max"
+"""What a container may use; beyond that the system ends the process without a word."""
+
+
 def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) -> None:
     """Refuse a result larger than the limit, or than the whole machine, before any work is done for it."""
     size = prod(shape) * dtype.itemsize
@@ -105,6 +109,11 @@ def check_none_missing(matrix: NDArray[Any], what: str, names: Sequence[str] | N
 
 def _machine_memory() -> int | None:
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system: the allocation itself will tell
         return None
+    try:
+        with open(_GROUP_LIMIT, encoding="ascii") as file:
+            return min(machine, int(file.read()))
+    except (OSError, ValueError):  # no such group, or "max"
+        return machine

@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 from arborshap import ForestBuilder, TreeExplainer
+from arborshap._checks import check_fits
 from robustness.test_fuzz import CORPUS
 
 MULTIPLE = 60
@@ -128,6 +130,17 @@ def test_a_result_that_cannot_fit_is_refused_with_its_size() -> None:
         explainer.shap_interaction_values(X)
     with pytest.raises(MemoryError, match="explain fewer rows at a time"):
         explainer._core.explain(X, "taylor", engine="auto", n_threads=1)
+
+
+@pytest.mark.parametrize(("told", "fits"), [("100000000", False), ("max", True), ("1000000000000000", True)])
+def test_a_container_is_the_whole_machine(
+    told: str, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "memory.max").write_text(f"{told}\n")
+    monkeypatch.setattr("arborshap._checks._GROUP_LIMIT", str(tmp_path / "memory.max"))
+    message = "200,000,000 bytes and this machine has 100,000,000"
+    with nullcontext() if fits else pytest.raises(MemoryError, match=message):
+        check_fits((25_000_000,), np.dtype(np.float64), None)
 
 
 def test_sizes_beyond_all_machines() -> None:
