@@ -5,8 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Each takes seconds to a minute under Miri; between them they go through every engine and every unchecked read.
-small_tests=(simd:: turns:: job:: paper:: routing:: hard_use::weights hard_use::leaves)
+# Between them they go through every engine and every unchecked read. Miri rounds powers at random, so that tests which
+# compare bits are not for it.
+small_tests=(simd:: turns:: job:: paper:: routing:: hard_use::leaves)
 
 if [[ ${1-} != --twin ]] && cargo +nightly miri --version 2>/dev/null; then
     # Rayon's threads outlive the test, which Miri would call a leak; files and clocks are needed by the tests themselves.
