@@ -204,6 +204,8 @@ def table(corner: str, lines: dict[str, Callable[[dict[str, Any]], str]], column
 def block(found: dict[str, Any]) -> str:
     from readme_table import surroundings
 
+    share = found["others_beside_cluster"]
+    busy = "" if share is None or share < 0.02 else f" They took {share:.0%} of it during these."
     models = "; ".join(f"{one['workload']}: {one['model']}" for one in found["one_core"])
     return "\n\n".join(
         [
@@ -213,7 +215,7 @@ def block(found: dict[str, Any]) -> str:
             tables.wrapped(
                 "Two worker processes beside one, each with one thread, rows already in the workers' memory (model A). "
                 "Where other processes take most of a machine, wall-clock time says little; the processor time of the "
-                "busiest process is what it would be with a core for each."
+                f"busiest process is what it would be with a core for each.{busy}"
             ),
             scaling_table(found),
             surroundings(found) + "\n",
@@ -246,15 +248,18 @@ def main() -> None:
 
 
 def measured(scale: float) -> dict[str, Any]:
-    bystanders = measuring.Bystanders()
-    return {
+    alone = measuring.Bystanders()
+    found = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": measuring.machine(),
         "versions": measuring.versions(["arborshap", "xgboost", "dask", "numpy"]),
         "one_core": [one_core(workload, scale) for workload in ROWS],
-        "cluster": [cluster(n_workers, scale) for n_workers in (1, 2)],
-        "others": bystanders.share(),
+        "others": alone.share(),
     }
+    together = measuring.Bystanders()
+    found["cluster"] = [cluster(n_workers, scale) for n_workers in (1, 2)]
+    found["others_beside_cluster"] = together.share()
+    return found
 
 
 if __name__ == "__main__":
