@@ -31,14 +31,14 @@ pub(crate) fn levelled(mut weights: Vec<f64>) -> Vec<f64> {
 }
 
 /// Bits below the largest weight that count: sums of so many rows as there can be stay within 128.
-const FRACTION: f64 = 87.0;
+const FRACTION: u32 = 87;
 
 /// Weights as whole numbers, of the power of two that is [`FRACTION`] bits below the largest: exact for all weights that
 /// are not very much smaller than that one, and for counts.
 pub(crate) fn whole_weights(weights: Option<&[f64]>) -> impl Fn(usize) -> u128 + Sync {
     let largest = weights.unwrap_or(&[1.0]).iter().copied().fold(0.0, f64::max);
     let power = power_of_two(largest);
-    move |row| weights.map_or(1, |w| (w[row] / power * FRACTION.exp2()) as u128)
+    move |row| weights.map_or(1, |w| (w[row] / power * (1_u128 << FRACTION) as f64) as u128)
 }
 
 /// The power of two at or below a finite number.

@@ -75,6 +75,13 @@ mod tests {
 
     use super::*;
 
+    /// Of who would rather give up than wait.
+    fn impatient() -> Progress {
+        let progress = Progress::default();
+        progress.cancel();
+        progress
+    }
+
     #[test]
     fn one_at_a_time() {
         let (turns, making, made) = (Turns::default(), AtomicUsize::new(0), AtomicUsize::new(0));
@@ -96,7 +103,7 @@ mod tests {
     fn other_things_are_not_waited_for() {
         let turns = Turns::default();
         let _a = turns.take('a', &Progress::default()).expect("it is free");
-        turns.take('b', &Progress::default()).expect("it is free too");
+        turns.take('b', &impatient()).expect("it is free too");
     }
 
     #[test]
@@ -114,7 +121,7 @@ mod tests {
     fn a_turn_of_another_process_is_void() {
         let turns = Turns::default();
         turns.locked().insert('a', process::id() + 1);
-        turns.take('a', &Progress::default()).expect("its maker is not here");
+        turns.take('a', &impatient()).expect("its maker is not here");
     }
 
     /// A panic of the maker leaves the turn to the next.
@@ -126,6 +133,6 @@ mod tests {
             panic!("while making it");
         };
         thread::scope(|scope| assert!(scope.spawn(maker).join().is_err()));
-        turns.take('a', &Progress::default()).expect("it is free again");
+        turns.take('a', &impatient()).expect("it is free again");
     }
 }

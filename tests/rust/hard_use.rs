@@ -10,13 +10,15 @@ use rayon::prelude::*;
 
 use crate::choices::{Choices, cases, choices};
 use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, explainer, pairs};
-use crate::forests::{Parts, some_parts};
+use crate::forests::some_parts;
 use crate::inputs::{Case, Matrix, matrix};
 
 /// Enough trees that several threads prepare them.
 fn forest(seed: u32) -> (Forest, Matrix) {
     let mut c = Choices::fixed(seed, 60_000);
-    let trees = (0..12).flat_map(|_| some_parts(&mut c, 6, 1)).map(Parts::tree).collect();
+    let parts = (0..12).flat_map(|_| some_parts(&mut c, 6, 1));
+    let trees = parts.map(|parts| (parts.nodes.len(), parts.tree())).map(|(n, tree)| tree.with_cover(vec![1.0; n]));
+    let trees = trees.collect();
     let forest = Forest::new(trees, 6, vec![0.5]).expect("valid trees");
     let rows = matrix(&mut c, &forest, 40, false);
     (forest, rows)
@@ -45,8 +47,11 @@ fn calls_from_a_rayon_pool() {
             let want =
                 INDICES.map(|index| explain(engine, &explainer(&forest, &players, &rows, None), &rows, index, 1));
             let shared = explainer(&forest, &players, &rows, None);
+            // Without a background, nothing is made before the first call.
+            let bare = Explainer::path_dependent(&forest, &players, &Workers::new(1)).expect("trees with weights");
             pool.install(|| {
                 (0..24_usize).into_par_iter().for_each(|call| {
+                    explain(engine, &bare, &rows, INDICES[call % 4], 2);
                     let got = explain(engine, &shared, &rows, INDICES[call % 4], 2);
                     assert_close(&got, &want[call % 4], 60.0, &format!("{engine:?}, call {call}"));
                 });
@@ -99,8 +104,8 @@ fn weights_at_the_ends_of_the_range() {
     let x = Matrix::new(vec![1.0, 1.0, -1.0, 1.0], 2);
     let z = Matrix::new(vec![-1.0, -1.0, -1.0, 1.0, 1.0, -1.0], 2);
     let plain = explainer(&forest, &players, &z, Some(&[1.0, 2.0, 1.0]));
-    for unit in [f64::MIN_POSITIVE * f64::EPSILON, 1e-300, 1e300, 1e307] {
-        let unit = unit.log2().floor().exp2();
+    let power = |exponent: u64| f64::from_bits((1023 + exponent) << 52);
+    for unit in [f64::from_bits(1), 1.0 / power(1000), power(1000), power(1020)] {
         let scaled = explainer(&forest, &players, &z, Some(&[unit, 2.0 * unit, unit]));
         assert_same(scaled.expected_value(), plain.expected_value(), &format!("weights of {unit:e}"));
         for (engine, index) in ENGINES.into_iter().flat_map(|e| INDICES.map(|i| (e, i))) {
