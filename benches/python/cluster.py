@@ -215,10 +215,11 @@ def block(found: dict[str, Any]) -> str:
             tables.wrapped(
                 "Two worker processes beside one, each with one thread, rows already in the workers' memory (model A). "
                 "Where other processes take most of a machine, wall-clock time says little; the processor time of the "
-                f"busiest process is what it would be with a core for each.{busy}"
+                f"busiest process is what it would be with a core for each. Each figure is the least of {REPEATS}, by "
+                f"itself.{busy}"
             ),
             scaling_table(found),
-            surroundings(found) + "\n",
+            surroundings(found) + (f"\n\n{tables.wrapped(found['note'])}" if "note" in found else "") + "\n",
         ]
     )
 
