@@ -78,8 +78,11 @@ def rows_to_verify(background: Matrix) -> NDArray[np.intp]:
     searched = np.unique(np.linspace(0, n - 1, min(n, _SEARCHED)).astype(np.intp))
     values = background[searched]
     missing = np.isnan(values)
-    low = np.where(missing, np.inf, values).argmin(axis=0)
-    high = np.where(missing, -np.inf, values).argmax(axis=0)
+    if missing.any():
+        low = np.where(missing, np.inf, values).argmin(axis=0)
+        high = np.where(missing, -np.inf, values).argmax(axis=0)
+    else:
+        low, high = values.argmin(axis=0), values.argmax(axis=0)
     extreme = searched[np.unique(np.concatenate([low, high, missing.argmax(axis=0)]))]
     if len(extreme) > SAMPLE // 2:
         extreme = extreme[np.linspace(0, len(extreme) - 1, SAMPLE // 2).astype(np.intp)]
@@ -97,7 +100,7 @@ def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.fl
     if forest.value.ndim == 2:
         sizes = np.maximum(sizes, np.abs(forest.value).max(axis=0, initial=0.0))
     else:
-        outputs = np.repeat(forest.tree_output, np.diff(forest.tree_offsets))
-        np.maximum.at(sizes, outputs, np.abs(forest.value))
+        of_trees = np.maximum.reduceat(np.abs(forest.value), forest.tree_offsets[:-1])
+        np.maximum.at(sizes, forest.tree_output, of_trees)
     finite = np.where(np.isfinite(theirs), np.abs(theirs), 0.0)
     return np.asarray(np.maximum(sizes, finite.max(axis=0, initial=0.0)))
