@@ -79,7 +79,7 @@ def page(found: dict[str, Any], large: dict[str, Any] | None, scaling: dict[str,
     if large is not None:
         parts += ["## Millions of rows", LARGE, tables.large_table(large), surroundings(large)]
     if scaling is not None:
-        parts += ["## Scaling", SCALING, "![Seconds against size](img/scaling.png)", surroundings(scaling)]
+        parts += ["## Scaling", SCALING, "![Seconds against size](images/scaling.png)", surroundings(scaling)]
     return "\n\n".join([*parts, REPEAT])
 
 

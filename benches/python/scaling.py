@@ -1,4 +1,4 @@
-"""Time against rows, background rows, depth, trees, features and threads, drawn as docs/img/scaling.png.
+"""Time against rows, background rows, depth, trees, features and threads, drawn as docs/images/scaling.png.
 
 `make bench-scaling` measures, records and draws; `OPTIONS=--draw` draws what was recorded.
 """
@@ -22,7 +22,7 @@ from workloads import boosted, cached, normal_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "benches" / "results" / "scaling.json"
-PICTURE = ROOT / "docs" / "img" / "scaling.png"
+PICTURE = ROOT / "docs" / "images" / "scaling.png"
 
 BASE = {"rows": 10_000, "background rows": 10_000, "depth": 6, "trees": 100, "features": 20, "threads": CORES}
 SWEEPS: dict[str, list[int]] = {
