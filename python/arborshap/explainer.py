@@ -704,6 +704,7 @@ class TreeExplainer:
             base[:, 0] if self._n_outputs == 1 else base,
             feature_names=self.feature_names,
             index=index,
+            model_output="raw" if self._rescaled is None else self._rescaled.output.name,
             data=data if same_rows else None,
             data_names=self._data_names,
             data_players=[self._player_names[player] for player in self._data_players],

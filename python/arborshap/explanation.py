@@ -50,6 +50,8 @@ class Explanation:
         The players' names, in the order of `values`: features, or groups of them.
     index
         What was computed: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
+    model_output
+        What the values add up to: the ``"raw"`` prediction, its ``"probability"`` or its ``"log_loss"``.
     data
         The rows that were explained, one column per model feature. Without groups that is one column per player, as
         in `values`; with groups a player may own several columns, and `data_players` says whose each one is.
@@ -86,6 +88,7 @@ class Explanation:
         *,
         feature_names: Sequence[str],
         index: str = "shapley",
+        model_output: str = "raw",
         data: NDArray[Any] | None = None,
         data_names: Sequence[str] | None = None,
         data_players: Sequence[str] | None = None,
@@ -99,6 +102,7 @@ class Explanation:
         self.base_values: NDArray[Any] = np.asarray(base_values)
         self.feature_names = list(feature_names)
         self.index = index
+        self.model_output = model_output
         self.data = data
         self.data_names = list(feature_names if data_names is None else data_names)
         self.data_players = list(self.data_names if data_players is None else data_players)

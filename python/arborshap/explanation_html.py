@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.plots import _style
-from arborshap.plots._drawn import Drawn
+from arborshap.plots._drawn import Drawn, output_name
 from arborshap.plots.heatmap import pair_effects
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
     total = drawn.base[0] + drawn.values[0].sum()
     ends = _style.sizes(np.array([drawn.base[0], total]), of=drawn.values[0])
     what = (
-        "values" if explanation.index == "banzhaf" else f"from the base value {ends[0]} to the model output {ends[1]}"
+        "values"
+        if explanation.index == "banzhaf"
+        else f"from the base value {ends[0]} to the {output_name(explanation)} {ends[1]}"
     )
     return [drawn.label(0, name) for name in drawn.names], drawn.values[0], what
 

@@ -56,6 +56,11 @@ class ModelOutput:
     labels: list[Any] | None
 
     @property
+    def name(self) -> OutputName:
+        """What a caller asks for it by."""
+        return "log_loss" if self.is_loss else "probability"
+
+    @property
     def n_outputs(self) -> int:
         """Numbers that g gives for a row: one per margin, or one loss."""
         return 1 if self.is_loss else self.n_margins

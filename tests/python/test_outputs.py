@@ -472,3 +472,10 @@ def test_models_without_probabilities_are_refused_by_name() -> None:
         for output in ("probability", "log_loss"):
             with pytest.raises(UnsupportedModelError, match=message):
                 TreeExplainer(model, X, model_output=output)
+
+
+def test_an_explanation_knows_what_it_is_of() -> None:
+    booster = xgboost_classifier("binary").model
+    X = data().X
+    assert TreeExplainer(booster, X[BACKGROUND])(X[ROWS]).model_output == "raw"
+    assert TreeExplainer(booster, X[BACKGROUND], model_output="probability")(X[ROWS])[0].model_output == "probability"

@@ -578,3 +578,14 @@ def test_trace_of_several_outputs_needs_a_choice() -> None:
         phi = [float(text.replace("\N{MINUS SIGN}", "-")) for text in bold if text[0] in "+\N{MINUS SIGN}0"]
         expected = trace.phi[np.abs(trace.phi[:, k]) > 0, k]
         np.testing.assert_allclose(sorted(phi), sorted(expected), atol=0.006)
+
+
+def test_values_of_a_probability_are_not_called_shapley_values() -> None:
+    values = np.array([[0.2, -0.1], [0.1, 0.3]])
+    explanation = Explanation(values, [0.4, 0.4], feature_names=["a", "b"], model_output="probability")
+    assert explanation.plot.bar().get_xlabel() == "mean size of the share of the probability"
+    assert explanation.plot.beeswarm().get_xlabel() == "share of the probability"
+    top = explanation[0].plot.waterfall()
+    assert top.get_xlabel() == "probability"
+    assert any(text.get_text().startswith("probability 0.5") for text in top.texts)
+    assert "to the probability 0.5" in explanation[0]._repr_html_()

@@ -102,6 +102,21 @@ def shown_and_others(sizes: NDArray[Any], max_display: int) -> tuple[list[int], 
     return order[: most - 1], order[most - 1 :]
 
 
+_VALUES = {"probability": "share of the probability", "log_loss": "share of the log loss"}
+_OUTPUTS = {"probability": "probability", "log_loss": "log loss"}
+
+
+def value_name(explanation: Explanation) -> str:
+    """What a value is: those of a probability or a loss are rescaled, and not its Shapley values."""
+    plain = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
+    return _VALUES.get(explanation.model_output, plain)
+
+
+def output_name(explanation: Explanation) -> str:
+    """What base value and values add up to."""
+    return _OUTPUTS.get(explanation.model_output, "model output")
+
+
 def others_label(n: int) -> str:
     """How the line of all others is called."""
     return f"{n} others together"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arborshap.plots import _style
-from arborshap.plots._drawn import Drawn, others_label, shown_and_others
+from arborshap.plots._drawn import Drawn, others_label, shown_and_others, value_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,6 +53,6 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
     room = 0.16 * (high - low)  # for the numbers at the ends of the bars
     ax.set_xlim(low - room if low < 0 else 0, high + room if high > 0 else 0)
     ax.axvline(0, color=_style.text_colour(), alpha=0.5, linewidth=0.8)
-    what = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
+    what = value_name(explanation)
     ax.set_xlabel(what if drawn.one_row else f"mean size of the {what}", fontsize=10)
     return ax

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.plots import _style
-from arborshap.plots._drawn import Drawn, numbers_of, others_label, shown_and_others
+from arborshap.plots._drawn import Drawn, numbers_of, others_label, shown_and_others, value_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
     margin = 0.04 * max(high - low, np.finfo(float).tiny)
     ax.set_xlim(min(low, 0) - margin, max(high, 0) + margin)
     ax.axvline(0, color=_style.text_colour(), alpha=0.5, linewidth=0.8, zorder=1)
-    ax.set_xlabel("Banzhaf value" if explanation.index == "banzhaf" else "Shapley value", fontsize=10)
+    ax.set_xlabel(value_name(explanation), fontsize=10)
     if any_numbers:
         _style.colour_scale(ax, colours, "the row's own value")
     return ax

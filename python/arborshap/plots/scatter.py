@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.plots import _style
-from arborshap.plots._drawn import Drawn, numbers_of
+from arborshap.plots._drawn import Drawn, numbers_of, value_name
 from arborshap.plots.beeswarm import shade
 from arborshap.plots.heatmap import pair_effects
 
@@ -48,7 +48,7 @@ def scatter(
     ax.axhline(0, color=_style.text_colour(), alpha=0.4, linewidth=0.8, zorder=1)
     ax.grid(axis="y", alpha=0.15, linewidth=0.8, color=_style.text_colour())
     ax.set_xlabel(_style.short_name(column, 50), fontsize=10, parse_math=False)
-    what = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
+    what = value_name(explanation)
     ax.set_ylabel(f"{what} of {_style.short_name(player, 20)}", fontsize=10, parse_math=False)
     ax.tick_params(labelsize=9)
     return ax

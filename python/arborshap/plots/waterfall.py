@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.plots import _style
-from arborshap.plots._drawn import Drawn, others_label, shown_and_others, text_of_cells
+from arborshap.plots._drawn import Drawn, others_label, output_name, shown_and_others, text_of_cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,8 @@ def waterfall(explanation: Explanation, *, max_display: int, ax: Axes | None) ->
     drawn = _one_row(explanation, "waterfall")
     shown, others = shown_and_others(np.abs(drawn.values[0]), max_display)
     labels = [drawn.label(0, drawn.names[j]) for j in shown]
-    return _draw(drawn, shown, others, labels, ("base value", "model output"), ax)
+    output = output_name(explanation)
+    return _draw(drawn, shown, others, labels, ("base value", output), output, ax)
 
 
 def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
@@ -41,7 +42,7 @@ def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
         theirs = text_of_cells(reference, drawn.columns_of(drawn.names[j]), drawn.columns)
         change = theirs if ours in (None, theirs) else f"{theirs} → {ours}"
         labels.append(f"{_style.short_name(drawn.names[j])}: {change}")
-    return _draw(drawn, shown, others, labels, ("h(z)", "h(x)"), ax)
+    return _draw(drawn, shown, others, labels, ("h(z)", "h(x)"), output_name(explanation), ax)
 
 
 def _one_row(explanation: Explanation, plot: str) -> Drawn:
@@ -56,7 +57,13 @@ def _one_row(explanation: Explanation, plot: str) -> Drawn:
 
 
 def _draw(
-    drawn: Drawn, shown: list[int], others: list[int], labels: list[str], ends: tuple[str, str], ax: Axes | None
+    drawn: Drawn,
+    shown: list[int],
+    others: list[int],
+    labels: list[str],
+    ends: tuple[str, str],
+    output: str,
+    ax: Axes | None,
 ) -> Axes:
     values = drawn.values[0]
     steps = values[shown]
@@ -84,7 +91,7 @@ def _draw(
     low_end, high_end = _style.sizes(np.array([base, stops[0]]), of=steps)
     for x, height, text in ((base, n - 0.2, f"{ends[0]} {low_end}"), (float(stops[0]), -0.8, f"{ends[1]} {high_end}")):
         ax.text(x, height, text, ha="center", va="center", fontsize=10, fontweight="bold")
-    ax.set_xlabel("model output", fontsize=10)
+    ax.set_xlabel(output, fontsize=10)
     return ax
 
 
