@@ -88,7 +88,7 @@ def draw(found: dict[str, Any]) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     for ax in axes[:, 0]:
         ax.set_ylabel("seconds")
-    axes[0, 0].legend(frameon=False, fontsize=9)
+    axes[0, 0].legend(loc="upper right", frameon=False, fontsize=9)
     base = found["base"]
     figure.suptitle(
         f"Construction and values; unless varied: {base['rows']:,} rows, {base['background rows']:,} background rows, "
