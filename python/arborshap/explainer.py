@@ -28,7 +28,7 @@ from arborshap._verify import verify as verify_margins
 from arborshap.background import Background, gathered, with_weights
 from arborshap.exceptions import InputError
 from arborshap.explanation import PAIR_INDICES, Explanation
-from arborshap.frames import Rows, _is_ready, column_names, read_rows, read_some_rows
+from arborshap.frames import Rows, column_names, is_ready, read_rows, read_some_rows
 from arborshap.groups import Groups, players_from
 from arborshap.importance import Importance, TopValues, importance, top_values
 from arborshap.limits import Limits
@@ -603,7 +603,7 @@ class TreeExplainer:
     def _matrix(self, X: Any) -> Matrix:
         """The rows as the trees read them; a matrix that the trees can read as it is goes the short way."""
         if (
-            _is_ready(X)
+            is_ready(X)
             and X.shape[1] == self._model.forest.n_features
             and self._model.encode is None
             and self._model.takes_missing

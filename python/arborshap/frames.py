@@ -163,7 +163,7 @@ def read_rows(
         If they cannot be read as numbers or their columns are not the model's; the message names the column.
     """
     matrix: Matrix
-    if _is_ready(data):
+    if is_ready(data):
         matrix = data
     elif (kind := frame_kind(data)) is not None:
         found = frame_in_order(data, kind, what, names, n_features, spaces_are_underscores=spaces_are_underscores)
@@ -234,7 +234,8 @@ def check_names(names: Iterable[object], what: str) -> list[str]:
     return texts
 
 
-def _is_ready(data: Any) -> bool:
+def is_ready(data: Any) -> bool:
+    """Whether rows are a plain matrix already, which the engines take as it is."""
     return (
         type(data) is np.ndarray
         and data.ndim == 2
