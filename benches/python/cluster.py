@@ -23,7 +23,7 @@ import measuring
 import tables
 from arborshap import Background, TreeExplainer
 from arborshap.distributed import dask as on_dask
-from arborshap.distributed._parts import FAN_IN
+from arborshap.distributed.tasks import FAN_IN
 from workloads import WORKLOADS, model_of, normal_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent

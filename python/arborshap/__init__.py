@@ -6,7 +6,6 @@
 """
 
 from arborshap._core import __version__
-from arborshap.background import Background
 from arborshap.exceptions import (
     ArborshapError,
     InputError,
@@ -15,23 +14,32 @@ from arborshap.exceptions import (
     UnsupportedModelError,
     VerificationError,
 )
-from arborshap.explainer import TreeExplainer
-from arborshap.explanation import Explanation
-from arborshap.forest import Forest
-from arborshap.forest_builder import ForestBuilder
+from arborshap.explain.background import Background
+from arborshap.explain.explainer import TreeExplainer
+from arborshap.explain.facts import Facts
+from arborshap.explain.plan import Plan
+from arborshap.forest import Forest, ForestBuilder
 from arborshap.limits import Limits
 from arborshap.models import supported_models
+from arborshap.result.explanation import Explanation
+from arborshap.result.importance import Importance, TopValues
+from arborshap.trace import Trace
 
 __all__ = [
     "ArborshapError",
     "Background",
     "Explanation",
+    "Facts",
     "Forest",
     "ForestBuilder",
+    "Importance",
     "InputError",
     "InternalError",
     "Limits",
     "ModelError",
+    "Plan",
+    "TopValues",
+    "Trace",
     "TreeExplainer",
     "UnsupportedModelError",
     "VerificationError",

@@ -8,9 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
-
-from arborshap.exceptions import InputError, ModelError
+from arborshap._util.checks import whole_number
+from arborshap.exceptions import ModelError
 from arborshap.forest import Forest
 
 Content: TypeAlias = bytes  # which in the class below is a limit
@@ -45,9 +44,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            given = getattr(self, field.name)
-            if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 1:
-                raise InputError(f"the limit of {field.name} must be a whole number from 1 up, got {given!r}")
+            whole_number(f"the limit of {field.name}", getattr(self, field.name), 1, 2**63, "a whole number from 1 up")
 
     @property
     def nesting(self) -> int:

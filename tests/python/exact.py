@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap import Forest
-from arborshap.forest import NodeFlag
+from arborshap.forest.forest import NodeFlag
 
 Array = NDArray[np.float64]
 Exact = NDArray[np.object_]

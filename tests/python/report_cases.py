@@ -16,8 +16,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import TreeExplainer
-from arborshap.explanation import Explanation
-from arborshap.forest import Forest, NodeFlag
+from arborshap.forest.forest import Forest, NodeFlag
+from arborshap.result.explanation import Explanation
 
 MARKUP = [
     "<script>window.harmed = 1</script>",

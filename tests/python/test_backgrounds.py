@@ -88,7 +88,7 @@ def test_any_cut_and_any_order(draws: st.DataObject) -> None:
 def test_tables_are_the_same_as_of_rows_in_memory() -> None:
     explainer = TreeExplainer(MODEL, Background(MODEL, X[:100]).merge(Background(MODEL, X[100:])))
     assert_same(explainer, TreeExplainer(MODEL, X, engine="pattern"), X[:20])
-    assert explainer._n_background == len(X)
+    assert explainer.facts().n_background == len(X)
     assert_same(TreeExplainer.from_bytes(explainer.to_bytes()), explainer, X[:20])
 
 
@@ -305,7 +305,7 @@ def test_more_rows_than_memory() -> None:
         explainer = TreeExplainer.from_batches(forest, batches(100), n_jobs=1)
         total = sum(len(e.values) for e in explainer.explain_batches(batches(5), dtype=np.float32))
         grown = most() - before
-        assert explainer._n_background == 2_000_000 and total == 100_000
+        assert explainer.facts().n_background == 2_000_000 and total == 100_000
         assert grown < 60e6, grown
     """
     if not Path("/proc/self/status").exists():

@@ -20,10 +20,11 @@ import xgboost
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from arborshap import Explanation, Forest, ForestBuilder, TreeExplainer, VerificationError, explainer
-from arborshap._threads import thread_count
-from arborshap._verify import rows_to_verify
+from arborshap import Explanation, Forest, ForestBuilder, TreeExplainer, VerificationError
+from arborshap._util.threads import thread_count
 from arborshap.exceptions import InputError
+from arborshap.explain import values as explain_values
+from arborshap.explain.verify import rows_to_verify
 from arborshap.models import Model, load
 
 FEATURES = 5
@@ -374,7 +375,7 @@ def test_float32_results_are_the_rounded_float64_ones_however_they_are_cut(monke
     wide = explain.shap_values(rows())
     pairs = explain.pair_values(rows()[:7])
     for size in (2**25, 1, 100):
-        monkeypatch.setattr(explainer, "_CHUNK", size)
+        monkeypatch.setattr(explain_values, "_CHUNK", size)
         narrow = explain.shap_values(rows(), dtype=np.float32)
         assert narrow.dtype == np.float32
         np.testing.assert_array_equal(narrow, wide.astype(np.float32))
@@ -389,13 +390,13 @@ def test_a_progress_function_hears_the_fraction_of_the_whole(monkeypatch: pytest
             return np.zeros((len(part), len(others), FEATURES, 1))
 
     explain = TreeExplainer(regressor(), rows())
-    monkeypatch.setattr(explain, "_core", Halfway())
-    monkeypatch.setattr(explainer, "_CHUNK", 4 * FEATURES)  # two rows with two reference rows each
+    state = replace(explain.state, core=Halfway())  # type: ignore[arg-type]
+    monkeypatch.setattr(explain_values, "_CHUNK", 4 * FEATURES)  # two rows with two reference rows each
     heard: list[float] = []
-    explain.pair_values(rows()[:4], rows()[:2], dtype=np.float32, progress=heard.append)
+    explain_values.pair_values_of(state, rows()[:4], rows()[:2], np.float32, heard.append)
     assert heard == [0.25, 0.75, 1.0]
     heard.clear()
-    explain.pair_values(rows()[:4], rows()[:2], progress=heard.append)
+    explain_values.pair_values_of(state, rows()[:4], rows()[:2], np.float64, heard.append)
     assert heard == [0.5, 1.0]
 
 
@@ -413,7 +414,7 @@ def test_what_a_progress_function_raises_ends_the_call_and_leaves_the_explainer_
 @pytest.mark.parametrize("tqdm", ["", "import sys; sys.modules['tqdm'] = None; sys.modules['tqdm.auto'] = None"])
 def test_progress_is_drawn_with_or_without_tqdm(tqdm: str) -> None:
     code = f"""{tqdm}
-from arborshap._progress import reporting
+from arborshap._util.progress import reporting
 with reporting(True) as report:
     report(0.25)
     report(0.5)

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from arborshap import TreeExplainer
 from arborshap.exceptions import InputError
-from arborshap.explanation import Explanation
+from arborshap.result.explanation import Explanation
 
 RNG = np.random.default_rng(0)
 ROWS, PLAYERS, OUTPUTS = 5, 3, 2
@@ -325,13 +325,13 @@ def test_a_source_follows_the_rows_and_stays_out_of_pickles() -> None:
     forest = DecisionTreeRegressor(max_depth=3, random_state=0).fit(rows, rows[:, 0])
     explainer = TreeExplainer(forest, rows)
     explanation = explainer(rows)
-    assert explanation.source is not None
-    assert explanation.source.explainer is explainer
-    assert explanation.source.seconds is not None
+    assert explanation.provenance is not None
+    assert explanation.provenance.explainer is explainer
+    assert explanation.provenance.seconds is not None
     for picked in (explanation[3:9], explanation[[5, 2]], explanation[4], explanation[:, "x1"]):
-        assert picked.source is not None
-    kept = explanation[[5, 2]][1].source
+        assert picked.provenance is not None
+    kept = explanation[[5, 2]][1].provenance
     assert kept is not None
     np.testing.assert_array_equal(kept.rows, rows[2])
-    assert copy.copy(explanation).source is copy.deepcopy(explanation).source is explanation.source
-    assert pickle.loads(pickle.dumps(explanation)).source is None
+    assert copy.copy(explanation).provenance is copy.deepcopy(explanation).provenance is explanation.provenance
+    assert pickle.loads(pickle.dumps(explanation)).provenance is None

@@ -15,7 +15,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.frames import read_rows, read_some_rows
+from arborshap.rows.frames import read_rows, read_some_rows
 
 VALUES = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 6.0], [-7.5, 8.0, 1e300], [0.0, 1.0, np.inf]])
 NAMES = ["a", "b", "c"]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arborshap.exceptions import InputError
-from arborshap.groups import players_from
+from arborshap.game.groups import players_from
 
 NAMES = ["age", "race_a", "race_b", "income", "race_c"]
 

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from xgboost import XGBClassifier
 
-import arborshap.importance
+import arborshap.explain.importance
 from arborshap import Forest, ForestBuilder, InputError, TreeExplainer
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ def X() -> Array:
 
 @pytest.fixture(params=[1, 2])
 def explainer(request: pytest.FixtureRequest, X: Array, monkeypatch: pytest.MonkeyPatch) -> TreeExplainer:
-    monkeypatch.setattr(arborshap.importance, "_CHUNK", 170)  # so that 90 rows are many chunks
+    monkeypatch.setattr(arborshap.explain.importance, "_CHUNK", 170)  # so that 90 rows are many chunks
     return TreeExplainer(forest(request.param), X[:40])
 
 
@@ -61,7 +61,7 @@ def test_importance_is_the_mean_size(
     result = explainer.importance(X, index=index)
     np.testing.assert_allclose(result.values, values.mean(axis=0), rtol=1e-13)
     assert (result.index, result.n_rows, result.feature_names) == (index, 90, NAMES)
-    assert (result.output_names is None) == (explainer._n_outputs == 1)
+    assert (result.output_names is None) == (explainer.n_outputs == 1)
     weights = np.random.default_rng(2).random(90)
     weighted = explainer.importance(X, index=index, sample_weight=weights)
     np.testing.assert_allclose(weighted.values, np.average(values, axis=0, weights=weights), rtol=1e-13)

@@ -49,7 +49,7 @@ def test_python_adds_little_to_the_engine() -> None:
     row = np.zeros((1, 6))
     ours = explainer()
     ours.shap_values(row)
-    engine = quickest(lambda: ours._core.explain(row, "shapley", engine="auto", n_threads=1))
+    engine = quickest(lambda: ours.state.core.explain(row, "shapley", engine="auto", n_threads=1))
     assert quickest(lambda: ours.shap_values(row)) - engine < 20e-6
     assert quickest(lambda: ours(row)) - engine < 80e-6
 

@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import oracle
-from arborshap import ForestBuilder, InputError, TreeExplainer, UnsupportedModelError, outputs
+from arborshap import ForestBuilder, InputError, TreeExplainer, UnsupportedModelError
+from arborshap.explain import links, outputs, rescaled
 from arborshap.models import Model, load
 from models import lightgbm_cases, xgboost_cases
 from models.case import columns_of, data
@@ -309,7 +310,7 @@ def test_slopes_are_exact_however_near_or_far_the_margins(loss: bool) -> None:
             e_a, e_b = Decimal(a).exp(), Decimal(b).exp()
             rise = (1 + e_a).ln() - (1 + e_b).ln() if loss else e_a / (1 + e_a) - e_b / (1 + e_b)
             expected.append(float(rise / (Decimal(a) - Decimal(b))))
-    slope = outputs._softplus_slope if loss else outputs._logistic_slope
+    slope = links.softplus_slope if loss else links.logistic_slope
     np.testing.assert_allclose(
         slope(pairs[:, 0], pairs[:, 1]), expected, rtol=1e-13 if not loss else 2e-13, atol=1e-300
     )
@@ -318,8 +319,8 @@ def test_slopes_are_exact_however_near_or_far_the_margins(loss: bool) -> None:
 def test_a_softmax_of_two_is_a_logistic_function_of_their_difference() -> None:
     rng = np.random.default_rng(5)
     start, end = rng.normal(size=(2, 200, 2)) * 10.0 ** rng.uniform(-8, 2.5, size=(200, 1))
-    product = outputs._softmax_means(start, end, two_by_two=True)
-    slope = outputs._logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
+    product = links.softmax_means(start, end, two_by_two=True)
+    slope = links.logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
     np.testing.assert_allclose(product[:, 0, 1], slope, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(product[:, 1, 0], product[:, 0, 1])
     assert not product[:, [0, 1], [0, 1]].any()
@@ -350,7 +351,7 @@ def test_a_row_has_the_same_bits_whatever_is_explained_with_it(name: str, monkey
         TreeExplainer(model, X, model_output="probability", n_jobs=2).shap_values(X[:40]), values
     )
     np.testing.assert_array_equal(explainer.shap_values(X[:40], dtype=np.float32), values.astype(np.float32))
-    monkeypatch.setattr(outputs, "_CHUNK", 1000)  # blocks of a few dozen pairs
+    monkeypatch.setattr(rescaled, "_CHUNK", 1000)  # blocks of a few dozen pairs
     seen: list[float] = []
     np.testing.assert_allclose(explainer.shap_values(X[:40], progress=seen.append), values, rtol=0, atol=1e-14)
     assert len(seen) > 100

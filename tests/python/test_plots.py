@@ -17,8 +17,8 @@ from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import NDArray
 
 from arborshap import Explanation, ForestBuilder, InputError, TreeExplainer
-from arborshap.plots import _style
-from arborshap.plots.beeswarm import spread
+from arborshap.draw import style
+from arborshap.draw.beeswarm import spread
 
 mpl.use("Agg")
 
@@ -180,7 +180,7 @@ def test_waterfall_leads_from_the_base_to_the_prediction() -> None:
     np.testing.assert_allclose([start for start, _ in found[:-1]], [end for _, end in found[1:]])
     np.testing.assert_allclose(found[-1][0], 3.0)
     np.testing.assert_allclose(found[0][1], 3.0 + row.values.sum())
-    assert labels(ax) == [*(f"f{j} = {_style.number(row.data[j])}" for j in order[:3]), "2 others together"]  # type: ignore[index]
+    assert labels(ax) == [*(f"f{j} = {style.number(row.data[j])}" for j in order[:3]), "2 others together"]  # type: ignore[index]
     ends = [text for text in texts(ax) if "value" in text or "output" in text]
     assert [text.rsplit(" ", 1)[0] for text in ends] == ["base value", "model output"]
     assert float(ends[1].split()[-1]) == pytest.approx(3.0 + row.values.sum(), abs=0.006)
@@ -198,11 +198,11 @@ def trained() -> tuple[TreeExplainer, Array]:
 def test_contrast_leads_from_one_prediction_to_the_other() -> None:
     explainer, X = trained()
     ax = explainer.contrast(X[0], X[1]).plot.contrast()
-    h = explainer._model.forest.margin(X[:2])[:, 0]
+    h = explainer.forest.margin(X[:2])[:, 0]
     found = arrows(ax)
     np.testing.assert_allclose((found[-1][0], found[0][1]), (h[1], h[0]))
     assert set(labels(ax)) == {
-        f"{name}: {_style.number(X[1, j])} → {_style.number(X[0, j])}" for j, name in enumerate("abcd")
+        f"{name}: {style.number(X[1, j])} → {style.number(X[0, j])}" for j, name in enumerate("abcd")
     }
     ends = [text for text in texts(ax) if text.startswith("h(")]
     assert [text.split()[0] for text in ends] == ["h(z)", "h(x)"]
@@ -366,7 +366,7 @@ def test_heatmap_has_main_effects_on_the_diagonal_and_whole_pairs_below() -> Non
     np.testing.assert_allclose(shown[np.tril_indices(4)], size[np.tril_indices(4)])
     assert np.isnan(shown[np.triu_indices(4, 1)]).all()
     row = explanation[7].plot.heatmap()
-    prediction = explainer._model.forest.margin(X[7:8]).item()
+    prediction = explainer.forest.margin(X[7:8]).item()
     assert np.nansum(cells(row)) == pytest.approx(prediction - explanation.base_values[7])
 
 
@@ -516,7 +516,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_cells_are_short(value: Any, text: str) -> None:
-    assert _style.short_cell(value) == text
+    assert style.short_cell(value) == text
 
 
 # --- the trace --------------------------------------------------------------------------------------------------
@@ -573,7 +573,7 @@ def test_trace_of_several_outputs_needs_a_choice() -> None:
         trace.plot()
     for k, output in enumerate(trace.outputs):
         ax = trace.plot(output=output)
-        assert {_style.number(leaf.value[k]) for leaf in trace.leaves} <= set(texts(ax))
+        assert {style.number(leaf.value[k]) for leaf in trace.leaves} <= set(texts(ax))
         bold = [text.get_text() for text in ax.texts if text.get_fontweight() == "bold"]
         phi = [float(text.replace("\N{MINUS SIGN}", "-")) for text in bold if text[0] in "+\N{MINUS SIGN}0"]
         expected = trace.phi[np.abs(trace.phi[:, k]) > 0, k]

@@ -36,8 +36,8 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from arborshap import InputError, ModelError, TreeExplainer, UnsupportedModelError
-from arborshap.groups import players_from
-from arborshap.relations import Relation, components, relation_of
+from arborshap.game.groups import players_from
+from arborshap.game.relations import Relation, components, relation_of
 
 # Four columns of small integers: 3, 2, 4 and 1 different ones, and gaps in the second for those that fill them.
 RNG = np.random.default_rng(0)

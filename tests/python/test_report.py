@@ -18,8 +18,8 @@ from sklearn.ensemble import GradientBoostingClassifier
 import report_cases
 from arborshap import TreeExplainer
 from arborshap.exceptions import InputError
-from arborshap.explanation import Explanation
 from arborshap.report.packing import in_script, packed
+from arborshap.result.explanation import Explanation
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(60, 4))

@@ -19,8 +19,8 @@ from xgboost import XGBClassifier
 
 import report_cases
 from arborshap import TreeExplainer
-from arborshap.explanation import Explanation
 from arborshap.report import trees
+from arborshap.result.explanation import Explanation
 from browser import Browser, chromium
 from report_cases import MARKUP, Reported
 
@@ -520,7 +520,7 @@ def test_the_keyboard_does_everything(browser: Browser, folder: Path) -> None:
     assert browser.text("#row-picked").startswith("patient 14:")
     browser.keys("#row-sort", "highest")
     predictions = np.asarray(
-        case(report_cases.groups_and_gaps).explainer._model.forest.margin(case(report_cases.groups_and_gaps).rows)
+        case(report_cases.groups_and_gaps).explainer.forest.margin(case(report_cases.groups_and_gaps).rows)
     )
     among = [14, *range(140, 150)]
     best = among[int(np.argmax(predictions[among, 0]))]

@@ -25,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from arborshap import ArborshapError, Forest, InputError, ModelError, TreeExplainer
+from arborshap.explain.settings import Settings
 from models.case import data
 from models.cases import CASES, Case
 from oracle import ENGINES, INDICES
@@ -44,7 +45,7 @@ def assert_same(again: TreeExplainer, explainer: TreeExplainer, rows: Any) -> No
     """Fail unless both are alike in everything, and give the same bits in every index."""
     assert vars(again).keys() == vars(explainer).keys()
     assert repr(again) == repr(explainer)
-    ours, theirs = again._model.forest, explainer._model.forest
+    ours, theirs = again.forest, explainer.forest
     assert (ours.feature_names, ours.output_names) == (theirs.feature_names, theirs.output_names)
     assert (again.feature_names, again.output_names) == (explainer.feature_names, explainer.output_names)
     np.testing.assert_array_equal(again.expected_value, explainer.expected_value)
@@ -99,8 +100,8 @@ def test_weights_groups_and_names() -> None:
     explainer.feature_names = ["both", "second", "third", "größte"]
     again = loaded(explainer)
     assert again.feature_names == ["both", "second", "third", "größte"]
-    assert again._memory_limit is None, "the limit is of the machine, not of the explainer"
-    again._memory_limit = explainer._memory_limit
+    assert again.state.settings.memory_limit is None, "the limit is of the machine, not of the explainer"
+    again = again.with_settings(memory_limit=10**8)
     assert_same(again, explainer, X[:4])
     frame = pd.DataFrame(X, columns=list("abcde"))
     np.testing.assert_array_equal(again.shap_values(frame[list("edcba")]), explainer.shap_values(X))
@@ -166,7 +167,7 @@ def test_categories_of_frames_are_recoded_without_the_library(model: Any) -> Non
     frame, y = category_frame()
     explainer = TreeExplainer(model.fit(frame, y), frame)
     again = loaded(explainer)
-    assert (explainer._model.forest.flags & 32).any(), "the trees must split on categories"
+    assert (explainer.forest.flags & 32).any(), "the trees must split on categories"
     assert_same(again, explainer, frame[:7])
     for rows in (frame[list(frame.columns[::-1])], polars.from_pandas(frame), pyarrow.Table.from_pandas(frame)):
         np.testing.assert_array_equal(again.shap_values(rows), explainer.shap_values(frame))
@@ -251,7 +252,7 @@ def test_pickle_copy_joblib_and_cloudpickle() -> None:
     again.append(cloudpickle.loads(cloudpickle.dumps(explainer)))
     for one in again:
         assert type(one) is Mine
-        assert (one._n_jobs, one._n_threads, one._memory_limit, one._engine) == (1, 1, 10**9, "sparse")
+        assert one.state.settings == Settings("sparse", 1, 10**9, 1)
         assert_same(one, explainer, X[:2])
 
 
@@ -284,7 +285,8 @@ NOTHING_BUT_NUMPY = """
 
     sys.meta_path.insert(0, Blocked())
     import numpy as np
-    from arborshap import TreeExplainer
+    from arborshap.explain.settings import Settings
+from arborshap import TreeExplainer
 
     explainer = TreeExplainer.load("explainer")
     np.save("values.npy", explainer.taylor_values(np.load("rows.npy")))
@@ -308,7 +310,7 @@ def test_files_appear_whole_and_as_any_other(tmp_path: Path) -> None:
     explainer.save(path)
     assert path.read_bytes() == explainer.to_bytes()
     assert TreeExplainer.from_bytes(bytearray(path.read_bytes())).to_bytes() == explainer.to_bytes()
-    assert TreeExplainer.load(str(path), n_jobs=1)._n_threads == 1
+    assert TreeExplainer.load(str(path), n_jobs=1).facts().n_threads == 1
     plain = tmp_path / "plain"
     plain.touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
@@ -384,7 +386,7 @@ def test_the_documented_format_can_be_read_by_anyone() -> None:
     X = data(gaps=False).rows
     explainer = TreeExplainer(model, X)
     arrays = parts_of(explainer.to_bytes())
-    forest: Forest = explainer._model.forest
+    forest: Forest = explainer.forest
     for name in ("left", "right", "threshold", "flags", "base", "cover"):
         leaf = forest.left == -1 if name == "threshold" else np.zeros(1, bool)
         np.testing.assert_array_equal(np.where(leaf, 0, arrays[name]), np.where(leaf, 0, getattr(forest, name)))

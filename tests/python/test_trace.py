@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder, InputError, ModelError, TreeExplainer
-from arborshap.forest import NodeFlag
+from arborshap.forest.forest import NodeFlag
 from arborshap.models import load
 from arborshap.trace import Leaf, Split, Trace
 from arborshap.trace.question import Question

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from arborshap import ModelError, TreeExplainer
-from arborshap._whole_files import appearing_whole
+from arborshap._util.whole_files import appearing_whole
 from arborshap.exceptions import InputError
 
 

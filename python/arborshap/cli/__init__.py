@@ -10,6 +10,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from arborshap.cli.arguments import parser
+from arborshap.cli.explain import explain
+from arborshap.cli.inspect import inspect
+from arborshap.demo import main as demo
 from arborshap.exceptions import ArborshapError
 
 REFUSED, INTERRUPTED, TERMINATED = 1, 130, 143
@@ -20,24 +24,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     An error that has a reason is one line, without a traceback; a traceback means a defect of arborshap.
     """
-    from arborshap.cli.arguments import parser
-
     wanted = parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to fail
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _ending_cleanly():
             if wanted.command == "explain":
-                from arborshap.cli.explain import explain
-
                 explain(wanted)
             elif wanted.command == "inspect":
-                from arborshap.cli.inspect import inspect
-
                 inspect(wanted)
             else:
-                from arborshap.demo import main as demo
-
                 return demo()
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.cli.table import Batch, Columns
+from arborshap.cli.table import Batch, ChosenColumns
 from arborshap.exceptions import InputError
-from arborshap.frames import check_names
+from arborshap.rows.frames import check_names
 
 _WORDS = {"": np.nan, "na": np.nan, "n/a": np.nan, "null": np.nan, "none": np.nan, "true": 1.0, "false": 0.0}
 """What a cell may be beside what Python reads as a float."""
@@ -35,7 +35,7 @@ class CsvTable:
         _check_header(names, f"{what} {str(path)!r}")
         self.names: list[str] | None = names
 
-    def batches(self, columns: Columns, chunk_rows: int) -> Iterator[Batch]:
+    def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
         """Read the file from its beginning, `chunk_rows` rows at a time."""
         assert self.names is not None
         size = max(1, os.path.getsize(self.path))
@@ -66,12 +66,12 @@ class CsvTable:
             if values:
                 yield self._batch(values, ids, columns, 1.0)
 
-    def _batch(self, values: list[list[float]], ids: list[Sequence[str]], columns: Columns, done: float) -> Batch:
+    def _batch(self, values: list[list[float]], ids: list[Sequence[str]], columns: ChosenColumns, done: float) -> Batch:
         matrix: NDArray[np.float64] = np.array(values, dtype=np.float64).reshape(len(values), len(columns.order))
         kept: list[Any] = [list(column) for column in zip(*ids, strict=True)]
         return Batch(matrix, len(matrix), kept, min(done, 1.0))
 
-    def _numbers(self, cells: Sequence[str], columns: Columns, row: int, lines: _Lines) -> list[float]:
+    def _numbers(self, cells: Sequence[str], columns: ChosenColumns, row: int, lines: _Lines) -> list[float]:
         try:
             if "_" not in "".join(cells):  # Python reads 1_000 as a number; nobody who writes CSV means that
                 return list(map(float, cells))

@@ -7,20 +7,21 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from arborshap import TreeExplainer, __version__
-from arborshap._progress import Report, reporting
-from arborshap._whole_files import appearing_whole
-from arborshap.cli.models import explainer_of
+from arborshap._util.progress import Report, reporting
+from arborshap._util.whole_files import appearing_whole
+from arborshap.cli.explainers import explainer_of
+from arborshap.cli.files import open_table
 from arborshap.cli.results import Results
-from arborshap.cli.table import Batch, Columns, Table, choose_columns, open_table
+from arborshap.cli.table import Batch, ChosenColumns, Table, choose_columns
 from arborshap.exceptions import InputError
-from arborshap.explanation import PAIR_INDICES
+from arborshap.game.indices import PAIR_INDICES, order_of_index
+from arborshap.result.axes import output_labels
 
 REPORTED = 5000
 """Rows on a report's page: as many as a browser shows without effort."""
@@ -37,11 +38,11 @@ def explain(wanted: argparse.Namespace) -> None:
     explainer = explainer_of(wanted, rows)
     columns = choose_columns(
         rows,
-        explainer._column_names,
-        explainer._model.forest.n_features,
+        explainer.state.columns.matched,
+        explainer.facts().n_columns,
         ignored=wanted.ignore,
         ids=wanted.id,
-        spaces_are_underscores=explainer._model.library.startswith("lightgbm"),
+        spaces_are_underscores=explainer.state.columns.spaces_are_underscores,
     )
     with appearing_whole(wanted.out) as out:
         with out.open("wb") as file:
@@ -52,7 +53,7 @@ def explain(wanted: argparse.Namespace) -> None:
 
 
 def _write_all(
-    explainer: TreeExplainer, rows: Table, columns: Columns, out: IO[bytes], wanted: argparse.Namespace
+    explainer: TreeExplainer, rows: Table, columns: ChosenColumns, out: IO[bytes], wanted: argparse.Namespace
 ) -> int:
     """Explain and write chunk after chunk; returns how many rows there were."""
     dtype = np.dtype(np.float32 if wanted.float32 else np.float64)
@@ -99,16 +100,10 @@ def _write(
         top = explainer.top_values(batch.rows, wanted.top_k, index=wanted.index, dtype=dtype, progress=progress)
         results.write(top.values, batch.ids, top.players)
         return
-    compute = {
-        "shapley": explainer.shap_values,
-        "banzhaf": explainer.banzhaf_values,
-        "taylor": explainer.taylor_values,
-        "interaction": explainer.shap_interaction_values,
-    }[wanted.index]
-    results.write(compute(batch.rows, dtype=dtype, progress=progress), batch.ids)
+    results.write(explainer.values(batch.rows, index=wanted.index, dtype=dtype, progress=progress), batch.ids)
 
 
-def _report(explainer: TreeExplainer, rows: Table, columns: Columns, index: Any, page: Path) -> None:
+def _report(explainer: TreeExplainer, rows: Table, columns: ChosenColumns, index: Any, page: Path) -> None:
     first = next(rows.batches(columns, REPORTED))
     if first.n_rows == REPORTED and rows.n_rows != REPORTED:
         print(f"arborshap: the report shows the first {REPORTED} rows", file=sys.stderr)
@@ -141,23 +136,22 @@ def _shape_of_a_row(explainer: TreeExplainer, wanted: argparse.Namespace) -> tup
     n_players = len(explainer.feature_names)
     if wanted.top_k is not None and wanted.top_k > n_players:
         raise InputError(f"--top-k {wanted.top_k} is more than there are players, {n_players}")
-    players = (wanted.top_k or n_players,) * (2 if wanted.index in PAIR_INDICES else 1)
+    players = (wanted.top_k or n_players,) * order_of_index(wanted.index)
     outputs = _output_names(explainer)
     return players if outputs is None else (*players, len(outputs))
 
 
 def _output_names(explainer: TreeExplainer) -> Sequence[str] | None:
-    n_outputs = np.size(explainer.expected_value)
-    return None if n_outputs == 1 else explainer.output_names or [str(output) for output in range(n_outputs)]
+    n_outputs = explainer.n_outputs
+    return None if n_outputs == 1 else output_labels(explainer.output_names, n_outputs)
 
 
 def _chunk_rows(explainer: TreeExplainer, wanted: argparse.Namespace) -> int:
     """As many rows as fit: read, and once more as a matrix; computed, and once more on their way into the file."""
-    n_players, n_outputs = len(explainer.feature_names), int(np.size(explainer.expected_value))
-    order = 2 if wanted.index in PAIR_INDICES else 1
-    numbers = 2 * (explainer._model.forest.n_features + prod([n_players] * order) * n_outputs)
+    facts = explainer.facts()
+    numbers = 2 * (facts.n_features + facts.n_players ** order_of_index(wanted.index) * facts.n_outputs)
     allowed = _CHUNK_BYTES if wanted.memory_limit is None else min(_CHUNK_BYTES, wanted.memory_limit // 4)
-    return max(1, min(2**16, allowed // (8 * numbers)))
+    return int(max(1, min(2**16, allowed // (8 * numbers))))
 
 
 def _within(report: Report, start: float, end: float) -> Report:
@@ -176,7 +170,7 @@ def _summarise(explainer: TreeExplainer, n_rows: int, seconds: float, wanted: ar
             "players": explainer.feature_names,
             "outputs": _output_names(explainer),
             "expected_value": expected,
-            "background_rows": explainer._n_background,
+            "background_rows": explainer.facts().n_background,
             "seconds": round(seconds, 3),
         }
         print(json.dumps(summary))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from arborshap import TreeExplainer
-from arborshap.cli.models import is_saved
+from arborshap import Facts, TreeExplainer
+from arborshap.cli.explainers import is_saved
 from arborshap.forest import Forest
-from arborshap.models import load
+from arborshap.models import Model, load
 
 _SHOWN = 10
 """Features listed for people; JSON lists all."""
@@ -20,15 +20,20 @@ _SHOWN = 10
 def inspect(wanted: argparse.Namespace) -> None:
     """Print what the trees are like and which features they use most."""
     explainer = TreeExplainer.load(wanted.model) if is_saved(wanted.model) else None
-    model = load(str(wanted.model)) if explainer is None else explainer._model
-    found = _facts(model.forest) | {"library": model.library, "link": model.link}
+    about: Facts | Model
+    if explainer is None:
+        about = model = load(str(wanted.model))
+        forest = model.forest
+    else:
+        about, forest = explainer.facts(), explainer.forest
+    found = _facts(forest) | {"library": about.library, "link": about.link}
     if explainer is not None:
-        found |= {"players": explainer.feature_names, "background_rows": explainer._n_background}
+        found |= {"players": explainer.feature_names, "background_rows": explainer.facts().n_background}
     if wanted.json:
         print(json.dumps(found))
         return
     outputs = found["outputs"] if found["output_names"] is None else ", ".join(found["output_names"])
-    print(f"{wanted.model}: {model.library}")
+    print(f"{wanted.model}: {about.library}")
     facts = [
         ("trees", f"{found['trees']:,}, up to {found['max_depth']} deep"),
         ("nodes", f"{found['nodes']:,}, {found['leaves']:,} of them leaves"),

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.cli.table import Batch, Columns
+from arborshap.cli.table import Batch, ChosenColumns
 from arborshap.exceptions import InputError
 
 _HEADER = 192
@@ -32,7 +32,7 @@ class NpyTable:
             raise InputError(f"{what} {str(path)!r} has shape {self._matrix.shape}; rows are a 2-D matrix")
         self.n_rows: int | None = len(self._matrix)
 
-    def batches(self, columns: Columns, chunk_rows: int) -> Iterator[Batch]:
+    def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
         """Read `chunk_rows` rows at a time."""
         n = len(self._matrix)
         if self._matrix.shape[1] != len(columns.order):

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from arborshap.cli.table import Batch, Columns
+from arborshap.cli.table import Batch, ChosenColumns
 from arborshap.exceptions import InputError
-from arborshap.frames import check_names
+from arborshap.rows.frames import check_names
 
 
 def _pyarrow() -> Any:
@@ -32,7 +32,7 @@ class ParquetTable:
             self.n_rows: int | None = file.metadata.num_rows
             self.schema: Any = file.schema_arrow
 
-    def batches(self, columns: Columns, chunk_rows: int) -> Iterator[Batch]:
+    def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
         """Read the file from its beginning, at most `chunk_rows` rows at a time."""
         assert self.names is not None
         explained = [self.names[j] for j in columns.order]

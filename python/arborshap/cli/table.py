@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from arborshap.exceptions import InputError
-from arborshap.frames import _order, check_names
+from arborshap.rows.frames import check_names, order_of
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ChosenColumns:
     """Which columns of a file are explained, in the model's order, and which are only copied."""
 
     order: list[int]
@@ -59,31 +59,9 @@ class Table(Protocol):
     names: list[str] | None
     n_rows: int | None
 
-    def batches(self, columns: Columns, chunk_rows: int) -> Iterator[Batch]:
+    def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
         """Read it from its beginning, at most `chunk_rows` rows at a time."""
         ...
-
-
-def open_table(path: Path, what: str) -> Table:
-    """Open a file by its ending."""
-    if not path.exists():
-        raise InputError(f"there is no {what} file {str(path)!r}")
-    if not path.is_file():
-        raise InputError(f"{what} {str(path)!r} is not a file")
-    match path.suffix.lower():
-        case ".csv":
-            from arborshap.cli.csv_table import CsvTable
-
-            return CsvTable(path, what)
-        case ".parquet" | ".pq":
-            from arborshap.cli.parquet import ParquetTable
-
-            return ParquetTable(path, what)
-        case ".npy":
-            from arborshap.cli.npy import NpyTable
-
-            return NpyTable(path, what)
-    raise InputError(f"{what} {str(path)!r} must end in .csv, .parquet or .npy")
 
 
 def choose_columns(
@@ -94,7 +72,7 @@ def choose_columns(
     ignored: Sequence[str] = (),
     ids: Sequence[str] = (),
     spaces_are_underscores: bool = False,
-) -> Columns:
+) -> ChosenColumns:
     """Find the model's columns in a file, by name where both have names, else as they stand.
 
     Parameters
@@ -114,7 +92,7 @@ def choose_columns(
 
     Returns
     -------
-    Columns
+    ChosenColumns
 
     Raises
     ------
@@ -125,7 +103,7 @@ def choose_columns(
     if table.names is None:
         if ids:
             raise InputError(f"{where} has no column names, so no column {ids[0]!r} to copy")
-        return Columns(list(range(n_features)))
+        return ChosenColumns(list(range(n_features)))
     for name in ids:
         if name not in table.names:
             raise InputError(f"{where} has no column {name!r} to copy; it has {', '.join(map(repr, table.names[:10]))}")
@@ -138,8 +116,8 @@ def choose_columns(
                 f"{where} has {len(left)} columns, but the model has {n_features} features and does not name them; "
                 "pass over the others with --ignore"
             )
-        return Columns(left, positions)
+        return ChosenColumns(left, positions)
     spelled = [table.names[j] for j in left]
     if spaces_are_underscores:
         spelled = check_names((name.replace(" ", "_") for name in spelled), where)
-    return Columns([left[j] for j in _order(spelled, wanted, where)], positions)
+    return ChosenColumns([left[j] for j in order_of(spelled, wanted, where)], positions)

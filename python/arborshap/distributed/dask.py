@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from arborshap._checks import checked_choice, checked_dtype
-from arborshap.distributed import _dask_parts, _parts
-from arborshap.distributed._sent import Sent
+from arborshap import Background, Importance, TopValues, TreeExplainer
+from arborshap._util.checks import checked_choice, checked_dtype
+from arborshap.distributed import dask_tasks, tasks
+from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.exceptions import InputError
-from arborshap.explanation import PAIR_INDICES
-from arborshap.importance import Importance, TopValues, number_of_players
-
-if TYPE_CHECKING:
-    from arborshap.background import Background
-    from arborshap.explainer import IndexName, TreeExplainer
-    from arborshap.groups import Groups
+from arborshap.explain.importance import number_of_players
+from arborshap.game.groups import Groups
+from arborshap.game.indices import INDICES, PLAYER_INDICES, IndexName, PlayerIndexName, order_of_index
 
 Part = TypeVar("Part")
 
@@ -60,13 +57,13 @@ def background(
     cut_weights = _cut_alike(sample_weight, "sample_weight", data, "data")
     rows = _pieces(data)
     weights = _pieces_beside(cut_weights, rows)
-    reader = _parts.reader(model, _first_rows(rows), groups, feature_names, verify)
-    sent = _broadcast(Sent.of(reader, "shapley", n_jobs))
-    count = _delayed(_parts.background_of)
+    reader = tasks.reader(model, _first_rows(rows), groups, feature_names, verify)
+    sent = _broadcast(ShippedExplainer.of(reader, "shapley", n_jobs))
+    count = _delayed(tasks.background_of)
     counted = [
         count(sent, part, some, f"partition {i}") for i, (part, some) in enumerate(zip(rows, weights, strict=True))
     ]
-    return _reduced(_parts.merged, counted)
+    return _reduced(tasks.merged, counted)
 
 
 def explain(
@@ -102,18 +99,18 @@ def explain(
         has the form of `Explanation.to_frame`: a column a player, with the index of `X`; for an index of pairs, or
         several outputs, one row a value.
     """
-    checked_choice("index", index, _parts.INDICES)
+    checked_choice("index", index, INDICES)
     kind = checked_dtype(dtype)
     labels = _cut_alike(y, "y", X)
-    sent = _broadcast(Sent.of(explainer, index, n_jobs))
+    sent = _broadcast(ShippedExplainer.of(explainer, index, n_jobs))
     if not _is_frame(X):
         return _map_blocks(
-            _dask_parts.values_block, explainer, X, labels, sent, _axes(explainer, index), kind, index=index, dtype=kind
+            dask_tasks.values_block, explainer, X, labels, sent, _axes(explainer, index), kind, index=index, dtype=kind
         )
     like = explainer(X._meta, None if y is None else y._meta, index=index, dtype=kind).to_frame("pandas")
-    frame = X.map_partitions(_dask_parts.explained_frame, sent, labels, index, kind, meta=_dask_parts.with_texts(like))
-    one_row_a_value = len(_axes(explainer, index)) > 1
-    return frame.clear_divisions() if one_row_a_value else frame
+    frame = X.map_partitions(dask_tasks.explained_frame, sent, labels, index, kind, meta=dask_tasks.with_texts(like))
+    is_long = len(_axes(explainer, index)) > 1
+    return frame.clear_divisions() if is_long else frame
 
 
 def top_values(
@@ -122,7 +119,7 @@ def top_values(
     k: int,
     *,
     y: Any = None,
-    index: IndexName = "shapley",
+    index: PlayerIndexName = "shapley",
     dtype: Any = np.float64,
     n_jobs: int = 1,
 ) -> Any:
@@ -144,21 +141,19 @@ def top_values(
         ``player_1``, ``value_1``, ``player_2`` and so on, with the name of the output behind it where there are
         several; players are categories.
     """
-    checked_choice("index", index, ["shapley", "banzhaf"])
-    kind, k = checked_dtype(dtype), number_of_players(explainer, k)
+    checked_choice("index", index, PLAYER_INDICES)
+    kind, k = checked_dtype(dtype), number_of_players(k, len(explainer.feature_names))
     labels = _cut_alike(y, "y", X)
-    sent = _broadcast(Sent.of(explainer, index, n_jobs))
+    sent = _broadcast(ShippedExplainer.of(explainer, index, n_jobs))
     axes = (k, *_axes(explainer, index)[1:])
     if not _is_frame(X):
         both = np.dtype([("player", np.int32), ("value", kind)])
-        packed = _map_blocks(
-            _dask_parts.top_block, explainer, X, labels, sent, axes, both, k=k, index=index, dtype=kind
-        )
+        packed = _map_blocks(dask_tasks.top_block, explainer, X, labels, sent, axes, both, k=k, index=index, dtype=kind)
         return TopValues(packed["player"], packed["value"])
-    explainer._read(X._meta, "X")
+    explainer.check_rows(X._meta)
     nothing = TopValues(np.empty((0, *axes), np.int32), np.empty((0, *axes), kind))
-    like = _dask_parts.frame_of_top(explainer, nothing, X._meta.index)
-    return X.map_partitions(_dask_parts.top_frame, sent, labels, k, index, kind, meta=like)
+    like = dask_tasks.frame_of_top(explainer, nothing, X._meta.index)
+    return X.map_partitions(dask_tasks.top_frame, sent, labels, k, index, kind, meta=like)
 
 
 def importance(
@@ -184,17 +179,17 @@ def importance(
     sample_weight
         The weight of each row: a Dask array or series, cut as `X` is.
     """
-    checked_choice("index", index, _parts.INDICES)
+    checked_choice("index", index, INDICES)
     rows = _pieces(X)
     both = {"y": y, "sample_weight": sample_weight}
     labels, weights = (_pieces_beside(_cut_alike(of, what, X), rows) for what, of in both.items())
-    sent = _broadcast(Sent.of(explainer, index, n_jobs))
-    add = _delayed(_parts.sizes_of)
+    sent = _broadcast(ShippedExplainer.of(explainer, index, n_jobs))
+    add = _delayed(tasks.sizes_of)
     sums = [
         add(sent, part, label, weight, index, f"partition {i}")
         for i, (part, label, weight) in enumerate(zip(rows, labels, weights, strict=True))
     ]
-    return _reduced(_parts.total_of, sums).mean(explainer, index)
+    return explainer.importance_of(_reduced(tasks.total_of, sums), index)
 
 
 def _is_frame(rows: Any) -> bool:
@@ -248,13 +243,13 @@ def _first_rows(pieces: Iterable[Any]) -> Any:
     """Compute the first rows there are; only these come here, the others stay in the partition."""
     rows: Any = ()
     for piece in pieces:
-        rows = piece[: _parts.VERIFIED].compute()
+        rows = piece[: tasks.VERIFIED].compute()
         if len(rows):
             break
     return rows
 
 
-def _broadcast(sent: Sent) -> Any:
+def _broadcast(sent: ShippedExplainer) -> Any:
     """Make it one node of a graph, which all tasks depend on.
 
     Scattered data would be gone with the worker that has it; a node of the graph is sent again.
@@ -274,15 +269,15 @@ def _reduced(merge: Callable[[Iterable[Part]], Part], parts: list[Any]) -> Part:
     """Merge partial results in a tree, and compute it."""
     merge_some = _delayed(merge)
     while len(parts) > 1:
-        parts = [merge_some(parts[i : i + _parts.FAN_IN]) for i in range(0, len(parts), _parts.FAN_IN)]
+        parts = [merge_some(parts[i : i + tasks.FAN_IN]) for i in range(0, len(parts), tasks.FAN_IN)]
     whole: Part = parts[0].compute()
     return whole
 
 
 def _axes(explainer: TreeExplainer, index: str) -> tuple[int, ...]:
     """The axes of one row's values."""
-    players = (len(explainer.feature_names),) * (2 if index in PAIR_INDICES else 1)
-    return players if explainer._n_outputs == 1 else (*players, explainer._n_outputs)
+    players = (len(explainer.feature_names),) * order_of_index(index)
+    return players if explainer.n_outputs == 1 else (*players, explainer.n_outputs)
 
 
 def _map_blocks(
@@ -298,7 +293,7 @@ def _map_blocks(
     """Map a function over the blocks of an array; it is given each with its labels, and its number."""
     import dask.array as da
 
-    explainer._read(np.empty((0, X.shape[1])), "X")
+    explainer.check_rows(np.empty((0, X.shape[1])))
     rows = X.rechunk({1: -1})
     return da.map_blocks(
         function,

@@ -10,22 +10,19 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._checks import checked_choice, checked_dtype
-from arborshap.background import Background
-from arborshap.distributed import _parts
-from arborshap.distributed._sent import Sent, check_explainer
+from arborshap import Background, Importance, TreeExplainer
+from arborshap._util.checks import checked_choice, checked_dtype
+from arborshap.distributed import tasks
+from arborshap.distributed.shipped import ShippedExplainer, check_explainer
 from arborshap.exceptions import InputError
-from arborshap.explanation import PAIR_INDICES
-from arborshap.importance import Importance, number_of_players
-
-if TYPE_CHECKING:
-    from arborshap.explainer import IndexName, TreeExplainer
-    from arborshap.groups import Groups
+from arborshap.explain.importance import number_of_players
+from arborshap.game.groups import Groups
+from arborshap.game.indices import INDICES, PLAYER_INDICES, IndexName, PlayerIndexName, order_of_index
 
 Part = TypeVar("Part")
 
@@ -58,16 +55,16 @@ def background(
     """
     beside = _present(data, "data", {"sample_weight": sample_weight})
     features = [name for name in data.columns if name not in beside]
-    first_rows = data.select(_quoted(features)).limit(_parts.VERIFIED).toArrow()
-    sent = _broadcast(data, _parts.reader(model, first_rows, groups, feature_names, verify), "shapley")
+    first_rows = data.select(_quoted(features)).limit(tasks.VERIFIED).toArrow()
+    sent = _broadcast(data, tasks.reader(model, first_rows, groups, feature_names, verify), "shapley")
 
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
         where = _here()
         parts = (
-            _parts.background_of(sent.value, batch.select(features), _column(batch, sample_weight), where)
+            tasks.background_of(sent.value, batch.select(features), _column(batch, sample_weight), where)
             for batch in batches
         )
-        yield from _in_one(_parts.merged, parts)
+        yield from _in_one(tasks.merged, parts)
 
     parts = _mapped(data, counted, "part binary").rdd.map(lambda row: pickle.loads(row.part))
     whole: Background = parts.treeReduce(Background.merge)
@@ -108,7 +105,7 @@ def explain(
         The columns to keep, and a column a player with its value in each row. For an index of pairs this is an array,
         the player's row of the matrix, and for several outputs an array of one value each; for both, arrays in arrays.
     """
-    checked_choice("index", index, _parts.INDICES)
+    checked_choice("index", index, INDICES)
     kind = checked_dtype(dtype)
     kept, features = _checked_columns(explainer, X, keep, y, None)
     sent = _broadcast(X, explainer, index)
@@ -116,12 +113,12 @@ def explain(
     def explained(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             rows, labels = batch.select(features), _column(batch, y)
-            values = _parts.values_of(sent.value, rows, labels, index, kind, _here())
+            values = tasks.values_of(sent.value, rows, labels, index, kind, _here())
             columns = [_arrow(values[:, player]) for player in range(values.shape[1])]
             yield _beside(batch, kept, names, columns)
 
     names = explainer.feature_names
-    depth = (index in PAIR_INDICES) + (explainer._n_outputs > 1)
+    depth = order_of_index(index) - 1 + (explainer.n_outputs > 1)
     return _mapped(X, explained, _schema(X, kept, dict.fromkeys(names, (kind.name, depth))))
 
 
@@ -132,7 +129,7 @@ def top_values(
     *,
     keep: Sequence[str] = (),
     y: str | None = None,
-    index: IndexName = "shapley",
+    index: PlayerIndexName = "shapley",
     dtype: Any = np.float64,
 ) -> Any:
     """Keep only the `k` values of largest size in each row, and whose they are, when they are asked for.
@@ -152,19 +149,19 @@ def top_values(
         The columns to keep, and two arrays, the largest value first: ``players``, names, and ``values``. For several
         outputs each entry of them is an array, of one entry an output.
     """
-    checked_choice("index", index, ["shapley", "banzhaf"])
-    kind, k = checked_dtype(dtype), number_of_players(explainer, k)
+    checked_choice("index", index, PLAYER_INDICES)
+    kind, k = checked_dtype(dtype), number_of_players(k, len(explainer.feature_names))
     kept, features = _checked_columns(explainer, X, keep, y, ["players", "values"])
     sent = _broadcast(X, explainer, index)
 
     def explained(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             rows, labels = batch.select(features), _column(batch, y)
-            top = _parts.top_values_of(sent.value, rows, labels, k, index, kind, _here())
+            top = tasks.top_values_of(sent.value, rows, labels, k, index, kind, _here())
             yield _beside(batch, kept, ["players", "values"], [_arrow(names[top.players]), _arrow(top.values)])
 
     names = np.array(explainer.feature_names, dtype=object)
-    depth = 1 + (explainer._n_outputs > 1)
+    depth = 1 + (explainer.n_outputs > 1)
     made = {"players": ("string", depth), "values": (kind.name, depth)}
     return _mapped(X, explained, _schema(X, kept, made))
 
@@ -195,7 +192,7 @@ def importance(
     sample_weight
         The name of the column that has the weight of each row.
     """
-    checked_choice("index", index, _parts.INDICES)
+    checked_choice("index", index, INDICES)
     beside = _present(X, "X", {"y": y, "sample_weight": sample_weight})
     _, features = _checked_columns(explainer, X, beside, None, [])
     sent = _broadcast(X, explainer, index)
@@ -203,18 +200,18 @@ def importance(
     def added_up(batches: Iterator[Any]) -> Iterator[Any]:
         where = _here()
         sums = (
-            _parts.sizes_of(
+            tasks.sizes_of(
                 sent.value, batch.select(features), _column(batch, y), _column(batch, sample_weight), index, where
             )
             for batch in batches
         )
-        yield from _in_one(_parts.total_of, sums)
+        yield from _in_one(tasks.total_of, sums)
 
     parts = [pickle.loads(row.part) for row in _mapped(X, added_up, "part binary").collect()]
     sent.unpersist()
     if not parts:
         raise InputError("X has no rows; importance is a mean over rows")
-    return _parts.total_of(parts).mean(explainer, index)
+    return explainer.importance_of(tasks.total_of(parts), index)
 
 
 def _present(frame: Any, what: str, wanted: dict[str, str | None]) -> list[str]:
@@ -246,7 +243,7 @@ def _checked_columns(
     if taken:
         raise InputError(f"the result has a column {taken[0]!r} of its own; rename the one to keep")
     features = [name for name in X.columns if name not in beside]
-    explainer._read(X.select(_quoted(features)).limit(0).toArrow(), "X")
+    explainer.check_rows(X.select(_quoted(features)).limit(0).toArrow())
     return kept, features
 
 
@@ -258,7 +255,7 @@ def _quoted(names: Sequence[str]) -> list[str]:
 def _broadcast(frame: Any, explainer: TreeExplainer, index: IndexName) -> Any:
     context = frame.sparkSession.sparkContext
     cores_a_task = int(context.getConf().get("spark.task.cpus", "1"))
-    return context.broadcast(Sent.of(explainer, index, cores_a_task))
+    return context.broadcast(ShippedExplainer.of(explainer, index, cores_a_task))
 
 
 def _mapped(frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError, UnsupportedModelError
-from arborshap.forest import Forest, as_array, frozen_copy
-from arborshap.forest_builder import ForestBuilder, Precision, Rule
-from arborshap.models import unsupported
-from arborshap.models._document import take, take_list
-from arborshap.models._json import parse_json
-from arborshap.models._model import Model
+from arborshap.forest.builder import ForestBuilder, Precision, Rule
+from arborshap.forest.forest import Forest, as_array, frozen_copy
+from arborshap.models.documents import take, take_list
+from arborshap.models.json import parse_json
+from arborshap.models.model import Model
+from arborshap.models.supported import unsupported
 
 _WHERE = "treelite model"
 _IDS = ("target_id", "class_id")
@@ -56,6 +56,7 @@ def load(model: Any) -> Model:
         steepness=float(document.get("sigmoid_alpha", 1.0)) if link == "logistic" else 1.0,
         raw_predict=raw_predict,
         tolerance=2e-5 if single else 1e-9,
+        sparse_zero_is_missing=True,
     )
 
 

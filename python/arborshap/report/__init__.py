@@ -15,12 +15,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from arborshap._whole_files import appearing_whole
-from arborshap.exceptions import InputError
-from arborshap.explanation import Explanation
+from arborshap._util.checks import whole_number
+from arborshap._util.whole_files import appearing_whole
 from arborshap.report.content import Content
-from arborshap.report.origin import origin_payload, payload_without_origin
+from arborshap.report.model_facts import payload_of_model, payload_without_model
 from arborshap.report.packing import in_script
+from arborshap.result.explanation import Explanation
 
 _SCRIPTS = ("page", "data", "picker", "overview", "interactions", "waterfall", "walk", "tree", "trace", "main")
 """In the order in which they are put together: each uses those before it."""
@@ -30,8 +30,7 @@ def write_report(
     explanation: Explanation, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000
 ) -> Path:
     """Write the page. `Explanation.report` says what the arguments are."""
-    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
-        raise InputError(f"max_rows must be a whole number from 1 up, got {max_rows!r}")
+    max_rows = whole_number("max_rows", max_rows, 1, 2**62, "a whole number from 1 up")
     target = Path(path)
     page = build_report(explanation, title or "What the model looks at", max_rows)
     with appearing_whole(target) as part:
@@ -43,10 +42,10 @@ def build_report(explanation: Explanation, title: str, max_rows: int) -> str:
     """The page as text."""
     content = Content.of(explanation, max_rows)
     payload: dict[str, Any] = {"title": title, **content.payload()}
-    if explanation.source is None:
-        payload |= payload_without_origin(explanation)
+    if explanation.provenance is None:
+        payload |= payload_without_model(explanation)
     else:
-        payload |= origin_payload(content, explanation.source)
+        payload |= payload_of_model(content, explanation.provenance)
     script = '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return Template(_asset("template.html")).substitute(

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._numbers import is_missing
 from arborshap.exceptions import InputError
-from arborshap.explanation import PAIR_INDICES, Explanation
+from arborshap.game.indices import order_of_index
 from arborshap.report.packing import packed
+from arborshap.result.explanation import Explanation
+from arborshap.rows.numbers import is_missing
 
 MAX_CELLS = 2**22
 """Numbers of one kind that a page carries; with more of them fewer rows are shown."""
@@ -47,9 +48,9 @@ class Content:
     @classmethod
     def of(cls, explanation: Explanation, max_rows: int) -> Content:
         """Give every axis to an explanation that was sliced, and choose the rows to show."""
-        kinds = [axis.kind for axis in explanation._axes]
-        wanted = 2 if explanation.index in PAIR_INDICES else 1
-        names = explanation._players_by_axis()
+        kinds = [axis.kind for axis in explanation.axes]
+        wanted = order_of_index(explanation.index)
+        names = explanation.players_by_axis()
         if len(names) != wanted or any(one != names[0] for one in names):
             raise InputError("a report needs the same players on every axis; select rows or outputs only")
         values, base, data = explanation.values, explanation.base_values, explanation.data
@@ -95,13 +96,11 @@ class Content:
 
     def _end_payload(self) -> dict[str, str]:
         """What to call the number that the values of a row end at, and the one that was predicted."""
-        source = self.explanation.source
-        explainer = None if source is None else source.explainer
-        is_loss = explainer is not None and explainer._rescaled is not None and explainer._rescaled.output.is_loss
-        predicted = "loss" if is_loss else "prediction"
+        provenance = self.explanation.provenance
+        predicted = "loss" if self.explanation.model_output == "log_loss" else "prediction"
         if self.explanation.index == "banzhaf":
             end = f"With the Banzhaf values, which need not reach the {predicted}"
-        elif explainer is not None and self.explanation.feature_names != explainer.feature_names:
+        elif provenance is not None and self.explanation.feature_names != provenance.explainer.feature_names:
             end = f"With these players; others are left out, so this is not the {predicted}"
         else:
             end = f"{predicted.capitalize()} of this row"

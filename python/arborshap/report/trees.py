@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.forest import Forest, NodeFlag
+from arborshap.forest.forest import Forest, NodeFlag
 from arborshap.report.packing import packed, packed_size
 
 BUDGET = 3_000_000

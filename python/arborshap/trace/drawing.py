@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap.draw import style
 from arborshap.exceptions import InputError
-from arborshap.plots import _style
 from arborshap.trace.steps import Edge, Leaf, Split
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def draw(trace: Trace, output: str | None, max_leaves: int, max_players: int, ax
     picture = _Picture.of(trace, k, max_leaves, max_players)
     width = picture.tree_width + _CELL * (3.4 + len(picture.players)) + 0.3
     height = _ROW * (picture.n_rows + 3.4)
-    ax = _style.axes(ax, width, height)
+    ax = style.axes(ax, width, height)
     ax.set_xlim(-0.35, width - 0.35)
     ax.set_ylim(picture.n_rows + 1.7, -1.7)
     ax.axis("off")
@@ -95,7 +95,7 @@ class _Picture:
 def _draw_split(ax: Axes, picture: _Picture, split: Split) -> None:
     x, y = _COLUMN * split.depth, picture.row[split.node]
     for edge, side in ((split.left, -1), (split.right, 1)):
-        colour = EDGE_COLOURS.get(edge.type, _style.text_colour())
+        colour = EDGE_COLOURS.get(edge.type, style.text_colour())
         if edge.child in picture.row:
             below = picture.row[edge.child]
             end = x + _COLUMN if _is_split(picture, edge.child) else picture.tree_width
@@ -116,11 +116,11 @@ def _draw_split(ax: Axes, picture: _Picture, split: Split) -> None:
         else:
             _draw_stub(ax, x, y, side, edge, colour)
     ax.plot(
-        [x], [y], "o", markersize=13, color=ax.figure.get_facecolor(), markeredgecolor=_style.text_colour(), zorder=4
+        [x], [y], "o", markersize=13, color=ax.figure.get_facecolor(), markeredgecolor=style.text_colour(), zorder=4
     )
     ax.text(x, y, str(split.scenario), fontsize=8, ha="center", va="center", zorder=5)
-    owner = "" if split.player == split.feature else f"  ({_style.short_name(split.player, 12)})"
-    test = split.test.replace(split.feature, _style.short_name(split.feature, 16), 1)
+    owner = "" if split.player == split.feature else f"  ({style.short_name(split.player, 12)})"
+    test = split.test.replace(split.feature, style.short_name(split.feature, 16), 1)
     above: dict[str, Any] = {
         "textcoords": "offset points",
         "fontsize": 8.5,
@@ -128,8 +128,8 @@ def _draw_split(ax: Axes, picture: _Picture, split: Split) -> None:
         "parse_math": False,
         "zorder": 3,
     }
-    ax.annotate(_style.short_name(test, 26) + owner, (x, y), xytext=(11, 2.5), **above)
-    cells = f"x {_style.short_cell(split.x)}   z {_style.short_cell(split.z)}"
+    ax.annotate(style.short_name(test, 26) + owner, (x, y), xytext=(11, 2.5), **above)
+    cells = f"x {style.short_cell(split.x)}   z {style.short_cell(split.z)}"
     ax.annotate(cells, (x, y), xytext=(11, -10.5), **{**above, "fontsize": 7.5, "alpha": 0.7})
 
 
@@ -157,13 +157,13 @@ def _draw_table(ax: Axes, picture: _Picture, k: int) -> None:
     x = picture.tree_width + 0.15
     columns = [x + _CELL * (0.5 + i) for i in range(3 + len(picture.players))]
     quiet: dict[str, Any] = {"fontsize": 8.5, "ha": "center", "va": "center", "parse_math": False}
-    heads = ["leaf value", "W in S_X", "W in S_Z", *(_style.short_name(name, 10) for name in picture.players)]
+    heads = ["leaf value", "W in S_X", "W in S_Z", *(style.short_name(name, 10) for name in picture.players)]
     for place, head in zip(columns, heads, strict=True):
         ax.text(place, -0.85, head, **{**quiet, "fontsize": 8}, alpha=0.8)
     shares = _shares(picture, k)
-    texts = np.array(_style.signed(shares.reshape(-1)), dtype=object).reshape(shares.shape)
+    texts = np.array(style.signed(shares.reshape(-1)), dtype=object).reshape(shares.shape)
     for i, leaf in enumerate(picture.leaves):
-        ax.text(columns[0], i, _style.number(leaf.value[k]), **quiet)
+        ax.text(columns[0], i, style.number(leaf.value[k]), **quiet)
         for place, weight, players in ((1, leaf.weight_x, leaf.s_x), (2, leaf.weight_z, leaf.s_z)):
             ax.text(columns[place], i, f"1/{round(1 / weight):,}" if players and weight > 1e-6 else "·", **quiet)
         for j, name in enumerate(picture.players):
@@ -178,7 +178,7 @@ def _draw_table(ax: Axes, picture: _Picture, k: int) -> None:
         for j in range(len(picture.players)):
             ax.text(columns[3 + j], picture.n_rows - 1, texts[-2, j], **quiet)
     bottom = picture.n_rows - 0.35
-    ax.plot([x, x + _CELL * (3 + len(picture.players))], [bottom, bottom], color=_style.text_colour(), linewidth=0.8)
+    ax.plot([x, x + _CELL * (3 + len(picture.players))], [bottom, bottom], color=style.text_colour(), linewidth=0.8)
     ax.text(columns[2], picture.n_rows + 0.1, "phi", **{**quiet, "fontweight": "bold"})
     for j in range(len(picture.players)):
         ax.text(columns[3 + j], picture.n_rows + 0.1, texts[-1, j], **{**quiet, "fontweight": "bold"})
@@ -204,17 +204,17 @@ def _draw_legend(ax: Axes, trace: Trace, k: int) -> None:
 
     entries = {"X": "x flows", "Z": "z flows", "F": "both flow", "B": "both are blocked"}
     handles: list[Any] = [
-        Line2D([], [], color=EDGE_COLOURS.get(kind, _style.text_colour()), linewidth=2.2, label=f"{kind}  {text}")
+        Line2D([], [], color=EDGE_COLOURS.get(kind, style.text_colour()), linewidth=2.2, label=f"{kind}  {text}")
         for kind, text in entries.items()
     ]
     handles += [Patch(color=EDGE_COLOURS[kind], alpha=0.2, label=f"in S_{kind}") for kind in "XZ"]
     handles.append(Line2D([], [], linestyle="none", label="circles: the scenario.  closed ends: nodes never entered"))
     ax.legend(handles=handles, loc="lower left", ncols=7, frameon=False, fontsize=8, handlelength=1.4, borderaxespad=0)
     value_x, value_z = trace.value_x[k], trace.value_z[k]
-    of = f" for {_style.short_name(trace.outputs[k])}" if len(trace.outputs) > 1 else ""
+    of = f" for {style.short_name(trace.outputs[k])}" if len(trace.outputs) > 1 else ""
     title = (
-        f"Tree {trace.tree}{of}:  h(x) {_style.number(value_x)},  h(z) {_style.number(value_z)},  "
-        f"h(x) − h(z) = sum of phi = {_style.number(value_x - value_z)}"  # noqa: RUF001 - a minus is what is meant
+        f"Tree {trace.tree}{of}:  h(x) {style.number(value_x)},  h(z) {style.number(value_z)},  "
+        f"h(x) − h(z) = sum of phi = {style.number(value_x - value_z)}"  # noqa: RUF001 - a minus is what is meant
     )
     ax.text(0, 1, title, transform=ax.transAxes, fontsize=10, fontweight="bold", va="top", parse_math=False)
 

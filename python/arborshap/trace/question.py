@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from arborshap.forest import NodeFlag, Tree
+from arborshap.forest.forest import NodeFlag, Tree
 
 _ZERO = float(np.float32(1e-35))
 """Absolute values up to this one are zero to LightGBM."""

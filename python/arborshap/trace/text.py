@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from arborshap._numbers import is_missing
+from arborshap.rows.numbers import is_missing
 from arborshap.trace.steps import Edge, Leaf, Split
 
 if TYPE_CHECKING:

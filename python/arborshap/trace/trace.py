@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._numbers import is_missing
+from arborshap.rows.numbers import is_missing
+from arborshap.trace.drawing import draw
 from arborshap.trace.steps import Edge, Leaf, Split
 from arborshap.trace.text import as_text
 
@@ -87,8 +88,6 @@ class Trace:
         Axes
             The picture.
         """
-        from arborshap.trace.drawing import draw
-
         return draw(self, output, max_leaves, max_players, ax)
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.checks import whole_number
 from arborshap.exceptions import InputError
 from arborshap.forest import Forest
-from arborshap.frames import Rows
+from arborshap.rows.frames import Rows
 from arborshap.trace.question import Question
 from arborshap.trace.steps import Edge, EdgeType, Leaf, Split
 from arborshap.trace.trace import Trace
@@ -55,12 +56,11 @@ def walk(
     InputError
         If there is no such tree, or x or z is not one row.
     """
-    if isinstance(tree, bool) or not isinstance(tree, (int, np.integer)) or not 0 <= tree < forest.n_trees:
-        raise InputError(f"tree must be a number from 0 to {forest.n_trees - 1}, got {tree!r}")
+    tree = whole_number("tree", tree, 0, forest.n_trees - 1, f"a number from 0 to {forest.n_trees - 1}")
     for what, rows in (("x", x), ("z", z)):
         if len(rows.matrix) != 1:
             raise InputError(f"{what} has {len(rows.matrix)} rows; a trace is of one row against one row")
-    walker = _Walker(forest, int(tree), x, z, players, list(player_names), list(feature_names), categories)
+    walker = _Walker(forest, tree, x, z, players, list(player_names), list(feature_names), categories)
     steps = walker.steps()
     return Trace(
         tree=int(tree),

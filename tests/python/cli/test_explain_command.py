@@ -231,7 +231,7 @@ def test_a_saved_explainer_needs_nothing_else(files: Files) -> None:
 
 
 def test_a_background_in_many_batches(files: Files, explainer: TreeExplainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arborshap.cli.models._BACKGROUND_ROWS", 13)
+    monkeypatch.setattr("arborshap.cli.explainers._BACKGROUND_ROWS", 13)
     for background in ("rows.csv", "rows.parquet", "rows.npy"):
         assert files.explain("rows.csv", "out.npy", background=background) == 0
         np.testing.assert_array_equal(np.load(files.path("out.npy")), explainer.shap_values(files.rows))

@@ -105,7 +105,7 @@ def test_inspect(files: Files) -> None:
     assert "12, up to 3 deep" in text
     assert main(["inspect", str(files.path("model.json")), "--json"]) == 0
     facts = json.loads(files.capsys.readouterr().out)
-    forest = TreeExplainer(str(files.path("model.json")), files.rows)._model.forest
+    forest = TreeExplainer(str(files.path("model.json")), files.rows).forest
     assert (facts["trees"], facts["leaves"], facts["max_depth"]) == (12, forest.n_leaves, 3)
     assert list(facts["splits"]) == NAMES
     assert sum(facts["splits"].values()) == forest.n_nodes - forest.n_leaves
@@ -123,7 +123,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_demonstration_says_whether_it_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for status in (0, 1):
-        monkeypatch.setattr("arborshap.demo.main", lambda status=status: status)
+        monkeypatch.setattr("arborshap.cli.demo", lambda status=status: status)
         assert main(["demo"]) == status
 
 

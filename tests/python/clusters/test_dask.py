@@ -22,7 +22,8 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 
 from arborshap import Background, InputError, ModelError, TreeExplainer
 from arborshap.distributed import dask as on_dask
-from arborshap.distributed._sent import Sent
+from arborshap.distributed.shipped import ShippedExplainer
+from arborshap.explain.state import State
 from models.case import data
 
 X = data(gaps=False).X
@@ -241,7 +242,7 @@ def test_bad_arguments_are_refused_before_any_work() -> None:
 
 
 def test_the_explainer_is_in_a_graph_once_and_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from arborshap import saved
+    from arborshap.explain import saved
 
     size = len(EXPLAINER.to_bytes())
     for lazy in (on_dask.explain(EXPLAINER, chunked(size=3)), on_dask.explain(EXPLAINER, partitioned(n=60))):
@@ -250,14 +251,13 @@ def test_the_explainer_is_in_a_graph_once_and_put_together_once(monkeypatch: pyt
         assert sum(len(task) > size for task in sent) == 1
 
     read = []
-    original = saved.unpickled
+    original = saved.from_pickle
 
-    def counted(*parts: Any) -> TreeExplainer:
+    def counted(*parts: Any) -> State:
         read.append(1)
-        explainer: TreeExplainer = original(*parts)
-        return explainer
+        return original(*parts)
 
-    monkeypatch.setattr(saved, "unpickled", counted)
+    monkeypatch.setattr(saved, "from_pickle", counted)
     explainer = TreeExplainer(MODEL, Background(MODEL, X[:50]))
     for _ in range(2):
         on_dask.explain(explainer, chunked()).compute(scheduler="threads", num_workers=4)
@@ -265,15 +265,16 @@ def test_the_explainer_is_in_a_graph_once_and_put_together_once(monkeypatch: pyt
 
 
 def test_bytes_of_another_version(client: Client) -> None:
-    sent = Sent.of(EXPLAINER, "shapley", 1)
-    engine, kind, content, *others = pickle.loads(sent.content)
-    assert content[8:12] != b"\xff\xff\xff\xff"
-    changed = content[:8] + b"\xff\xff\xff\xff" + content[12:]
-    other = Sent(pickle.dumps((engine, kind, changed, *others)), "of another version")
-    from arborshap.distributed import _parts
+    sent = ShippedExplainer.of(EXPLAINER, "shapley", 1)
+    saved = EXPLAINER.with_settings(engine="pattern", n_jobs=1).to_bytes()
+    assert sent.content.count(saved) == 1
+    assert saved[8:12] != b"\xff\xff\xff\xff"
+    changed = saved[:8] + b"\xff\xff\xff\xff" + saved[12:]
+    other = ShippedExplainer(sent.content.replace(saved, changed), "of another version")
+    from arborshap.distributed import tasks
 
     with pytest.raises(ModelError, match=r"partition 5: .*version"):
-        client.submit(_parts.values_of, other, X, None, "shapley", np.float64, "partition 5").result()
+        client.submit(tasks.values_of, other, X, None, "shapley", np.float64, "partition 5").result()
 
 
 def test_partitions_do_not_choose_their_own_engine() -> None:
@@ -281,9 +282,9 @@ def test_partitions_do_not_choose_their_own_engine() -> None:
     explainer = TreeExplainer(MODEL, X)
     cut = on_dask.explain(explainer, chunked(size=1)).compute(scheduler="sync")
     np.testing.assert_array_equal(cut, TreeExplainer(MODEL, X, engine="pattern").shap_values(X))
-    assert pickle.loads(Sent.of(explainer, "shapley", 1).content)[0] == "pattern"
+    assert ShippedExplainer.of(explainer, "shapley", 1).explainer().facts().engine == "pattern"
     forced = TreeExplainer(MODEL, X, engine="traversal")
-    assert pickle.loads(Sent.of(forced, "shapley", 1).content)[0] == "traversal"
+    assert ShippedExplainer.of(forced, "shapley", 1).explainer().facts().engine == "traversal"
 
 
 def test_pipelines_take_raw_rows_to_the_workers() -> None:

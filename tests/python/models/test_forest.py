@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arborshap import Forest, forest_builder
+from arborshap import Forest
 from arborshap.exceptions import InputError, ModelError
-from arborshap.forest import Tree
-from arborshap.forest_builder import ForestBuilder, Precision, Rule
+from arborshap.forest import builder as forest_builder
+from arborshap.forest.builder import ForestBuilder, Precision, Rule
+from arborshap.forest.forest import Tree
 
 STUMP: dict[str, Any] = {
     "left": [1, -1, -1],

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from arborshap.exceptions import ModelError
-from arborshap.models._json import parse_json
-from arborshap.models._ubjson import parse_ubjson
+from arborshap.models.json import parse_json
+from arborshap.models.ubjson import parse_ubjson
 
 DEEP = 100_000  # more than the standard parser of any Python follows
 L = b"L" + struct.pack(">q", 1)

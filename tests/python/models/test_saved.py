@@ -10,8 +10,8 @@ import pytest
 
 from arborshap.exceptions import UnsupportedModelError
 from arborshap.models import load
-from arborshap.models._json import parse_json
-from arborshap.models._ubjson import parse_ubjson
+from arborshap.models.json import parse_json
+from arborshap.models.ubjson import parse_ubjson
 
 FOLDER = Path(__file__).parent / "saved"
 RECORDED = json.loads((FOLDER / "recorded.json").read_text())

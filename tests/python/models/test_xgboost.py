@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, ModelError
 from arborshap.models import load
-from arborshap.models.xgboost_document import read_document
+from arborshap.models.xgboost.document import read_document
 from models.case import columns_of, data, predicted
 from models.xgboost_cases import margin, train
 
@@ -265,7 +265,7 @@ def test_codes_are_taken_as_they_are_where_names_are_not_remembered() -> None:
     table = frame()
     document = saved(trained_on(table, remembering=False))
     document["learner"]["gradient_booster"]["model"].pop("cats", None)
-    from arborshap.models.xgboost import encoder
+    from arborshap.models.xgboost.live import encoder
 
     encode = encoder(read_document(document))
     assert encode is not None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap import Background, Forest, Limits, TreeExplainer
 from arborshap.exceptions import InputError, InternalError, ModelError
-from arborshap.models._files import read_content
+from arborshap.models.files import read_content
 from saved_files import sealed
 
 LIMITS = Limits(bytes=2**20, nodes=2**16, features=2**12, categories=2**16)
@@ -57,7 +57,7 @@ def read_saved(content: bytes) -> bool:
         raise
     except ModelError:
         return False
-    forest = explainer._model.forest
+    forest = explainer.forest
     if forest.n_features * forest.n_outputs <= FEW:
         try:
             values = explainer.shap_values(rows_of(forest))

@@ -93,7 +93,7 @@ def test_every_layout_gives_the_same_bits(layout: str) -> None:
 
 def test_the_native_module_takes_nothing_else() -> None:
     """Whoever calls it past the package is refused too: a slice of a wrong layout would be of other rows."""
-    native = TreeExplainer(forest(), rows(), n_jobs=1)._core
+    native = TreeExplainer(forest(), rows(), n_jobs=1).state.core
     square = rows()[:D].copy()
     for wrong in (np.asfortranarray(square), square[::-1], misaligned(square), square.astype(">f8"), square[0]):
         with pytest.raises(TypeError, match="rows must be"):

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from arborshap import ForestBuilder, TreeExplainer
-from arborshap._checks import check_fits
+from arborshap._util.checks import check_fits
 from robustness.test_fuzz import CORPUS
 
 MULTIPLE = 60
@@ -28,8 +28,8 @@ ROOM = 8 << 20
 CHILD = """
 import resource, sys
 import numpy as np
-import arborshap.models, arborshap.models._files, arborshap.models.xgboost_dump, arborshap.models.lightgbm
-import arborshap.models.catboost_document, arborshap.models.xgboost
+import arborshap.models, arborshap.models.files, arborshap.models.xgboost.dump, arborshap.models.lightgbm.live
+import arborshap.models.catboost.document, arborshap.models.xgboost.live
 from arborshap.exceptions import ModelError
 
 def peak():
@@ -129,7 +129,7 @@ def test_a_result_that_cannot_fit_is_refused_with_its_size() -> None:
     with pytest.raises(MemoryError, match=message):
         explainer.shap_interaction_values(X)
     with pytest.raises(MemoryError, match="explain fewer rows at a time"):
-        explainer._core.explain(X, "taylor", engine="auto", n_threads=1)
+        explainer.state.core.explain(X, "taylor", engine="auto", n_threads=1)
 
 
 @pytest.mark.parametrize(("told", "fits"), [("100000000", False), ("max", True), ("1000000000000000", True)])
@@ -137,7 +137,7 @@ def test_a_container_is_the_whole_machine(
     told: str, fits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "memory.max").write_text(f"{told}\n")
-    monkeypatch.setattr("arborshap._checks._GROUP_LIMIT", str(tmp_path / "memory.max"))
+    monkeypatch.setattr("arborshap._util.checks._GROUP_LIMIT", str(tmp_path / "memory.max"))
     message = "200,000,000 bytes and this machine has 100,000,000"
     with nullcontext() if fits else pytest.raises(MemoryError, match=message):
         check_fits((25_000_000,), np.dtype(np.float64), None)
@@ -193,7 +193,7 @@ Z = np.random.default_rng(0).normal(size=(2000, 3))
 explainer = TreeExplainer(builder.build(), Z, n_jobs=2)
 told = []
 values = explainer.shap_values(Z, progress=told.append)
-gap = values.sum(axis=1) + explainer.expected_value - explainer._model.forest.margin(Z)[:, 0]
+gap = values.sum(axis=1) + explainer.expected_value - explainer.forest.margin(Z)[:, 0]
 print(np.abs(gap).max() < 1e-12, told[-1])
 """
 

@@ -54,7 +54,7 @@ def test_a_soak_that_finds_something() -> None:
     class Wrong(soak.Soak):
         def values(self, explainer: TreeExplainer, X: soak.Array, index: str) -> soak.Array:
             values = super().values(explainer, X, index)
-            return values * (1 + 1e-8) if explainer._engine == "traversal" else values
+            return values * (1 + 1e-8) if explainer.facts().engine == "traversal" else values
 
     rng = np.random.default_rng(0)
     run = Wrong([soak.random_game(rng)], time.monotonic() + 20)

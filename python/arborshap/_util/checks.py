@@ -1,0 +1,126 @@
+"""Checks of the explainer's arguments, each with a message that says what is wrong and where."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError
+
+
+def checked_choice(name: str, value: object, choices: Sequence[str]) -> str:
+    """Return one of a few words."""
+    if isinstance(value, str) and value in choices:
+        return value
+    raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number; a bool is none, although Python counts with it."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def whole_number(name: str, value: Any, low: int, high: int, needed: str) -> int:
+    """Return a whole number from `low` to `high`; `needed` says in words what the argument must be."""
+    if not is_whole(value) or not low <= value <= high:
+        raise InputError(f"{name} must be {needed}; got {value!r}")
+    return int(value)
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """List the names that occur more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return the background's weights as float64: one per row, none negative, not all zero."""
+    if weights is None:
+        return None
+    try:
+        given = np.asarray(weights)
+    except ValueError as error:
+        raise InputError(f"sample_weight must be one number per row: {error}") from error
+    if given.dtype.kind not in "fiub":
+        raise InputError(f"sample_weight must be numbers, got {given.dtype}")
+    if given.shape != (n_rows,):
+        raise InputError(f"sample_weight has shape {given.shape}, but data has {n_rows} rows; give one weight per row")
+    array = np.require(given, np.float64, ["C", "A"])
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(f"sample_weight of row {row} is {array[row]}; weights are finite and not negative")
+    with np.errstate(over="ignore"):
+        total = float(array.sum())
+    if not 0 < total < np.inf:
+        raise InputError(f"sample_weight sums to {total}; the sum must be positive and finite")
+    return array
+
+
+def checked_names(names: Any, n_features: int) -> list[str] | None:
+    """Return the caller's feature names: one per feature, each used once."""
+    if names is None:
+        return None
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(f"feature_names must be a list of names, got {names!r}")
+    texts = [str(name) for name in names]
+    if len(texts) != n_features:
+        raise InputError(f"feature_names has {len(texts)} names, but the model has {n_features} features")
+    if twice := repeated(texts):
+        raise InputError(f"feature_names has {twice[0]!r} more than once")
+    return texts
+
+
+def checked_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of the result, float64 or float32."""
+    for choice in (np.dtype(np.float64), np.dtype(np.float32)):
+        if dtype == choice:
+            return choice
+    raise InputError(f"dtype must be float64 or float32, got {dtype!r}")
+
+
+def checked_memory_limit(limit: Any) -> int | None:
+    """Return the most bytes a result may take."""
+    if limit is None:
+        return None
+    limit = min(limit, _MOST) if is_whole(limit) else limit
+    return whole_number("memory_limit", limit, 1, _MOST, "a positive number of bytes, or None")
+
+
+_MOST = 2**62
+"""More than any machine has, and what the native side can hold."""
+
+
+_GROUP_LIMIT = "/sys/fs/cgroup/memory.max"
+"""What a container may use; beyond that the system ends the process without a word."""
+
+
+def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) -> None:
+    """Refuse a result larger than the limit, or than the whole machine, before any work is done for it."""
+    size = prod(shape) * dtype.itemsize
+    if size < 2**26 and limit is None:
+        return  # every machine has this, and asking costs more than a small result
+    most = limit if limit is not None else _machine_memory()
+    if most is not None and size > most:
+        where = "memory_limit allows" if limit is not None else "this machine has"
+        raise MemoryError(
+            f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes and {where} {most:,}; "
+            "explain fewer rows at a time, or pass dtype=np.float32 to halve it"
+        )
+
+
+def _machine_memory() -> int | None:
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system: the allocation itself will tell
+        return None
+    try:
+        with open(_GROUP_LIMIT, encoding="ascii") as file:
+            return min(machine, int(file.read()))
+    except (OSError, ValueError):  # no such group, or "max"
+        return machine

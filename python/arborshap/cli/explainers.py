@@ -1,0 +1,134 @@
+"""From the files named on the command line to an explainer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arborshap import TreeExplainer
+from arborshap._util.checks import repeated
+from arborshap.cli.files import open_table
+from arborshap.cli.table import Table, choose_columns
+from arborshap.exceptions import InputError
+from arborshap.models import load
+
+_SAVED = b"ARBORSHP"
+
+_BACKGROUND_ROWS = 2**16
+"""Background rows read at a time."""
+
+
+def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
+    """Build the explainer: a saved one, or of a model file with a background or without."""
+    if is_saved(wanted.model):
+        return _saved(wanted, rows)
+    background = None if wanted.background is None else open_table(wanted.background, "background")
+    _check_ignored(wanted.ignore, [rows] if background is None else [rows, background])
+    set_apart = [*wanted.ignore, *wanted.id]
+    names = (background or rows).names
+    names = None if names is None else [name for name in names if name not in set_apart]
+    model = load(str(wanted.model), feature_names=names)
+    own_names, n_features = model.forest.feature_names, model.forest.n_features
+    options: dict[str, Any] = {
+        "groups": None if wanted.groups is None else read_groups(wanted.groups),
+        # A model that names its columns keeps its own names; any other learns them from the file.
+        "feature_names": names if own_names is None and names is not None and len(names) == n_features else None,
+        "n_jobs": wanted.jobs,
+        "memory_limit": wanted.memory_limit,
+    }
+    if background is None:
+        return TreeExplainer(model, model_output=wanted.model_output or "raw", **options)
+    columns = choose_columns(
+        background,
+        own_names,
+        n_features,
+        ignored=set_apart,
+        spaces_are_underscores=model.spaces_are_underscores,
+    )
+    batches = (batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS))
+    try:
+        if wanted.model_output in (None, "raw"):
+            return TreeExplainer.from_batches(model, _some(batches, background), **options)
+        # What is rescaled pair by pair needs the rows themselves.
+        data = _joined(list(_some(batches, background)))
+        return TreeExplainer(model, data, model_output=wanted.model_output, **options)
+    except InputError as error:
+        # What is wrong with the rows begins with what they are called there; the rest is about other options.
+        if str(background.path) in str(error) or not str(error).startswith(("data", "batch")):
+            raise
+        raise InputError(f"background {str(background.path)!r}: {error}") from error
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a file begins as `TreeExplainer.save` lets it begin."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SAVED)) == _SAVED
+    except OSError:
+        return False  # whoever reads it as a model will say what is wrong
+
+
+def _saved(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
+    for option, given in [
+        ("--background", wanted.background),
+        ("--groups", wanted.groups),
+        ("--model-output", wanted.model_output),
+    ]:
+        if given is not None:
+            raise InputError(f"{str(wanted.model)!r} is a saved explainer, which brings its own: leave out {option}")
+    _check_ignored(wanted.ignore, [rows])
+    explainer = TreeExplainer.load(wanted.model, n_jobs=wanted.jobs, memory_limit=wanted.memory_limit)
+    if explainer.facts().model_output == "log_loss":
+        raise InputError(f"{str(wanted.model)!r} explains losses, which need labels, and a file of rows has none")
+    return explainer
+
+
+def _some(batches: Iterator[Any], background: Table) -> Iterator[Any]:
+    first = next(batches, None)
+    if first is None:
+        raise InputError(f"background {str(background.path)!r} has no rows")
+    yield first
+    yield from batches
+
+
+def _check_ignored(names: list[str], tables: list[Table]) -> None:
+    """A name that no file has is a slip that would otherwise go unseen."""
+    for name in names:
+        if not any(name in (table.names or ()) for table in tables):
+            files = " nor ".join(repr(str(table.path)) for table in tables)
+            raise InputError(f"--ignore {name}: there is no such column in {files}")
+
+
+def read_groups(path: Path) -> Any:
+    """Read groups from JSON: an object of lists of columns, or an index map."""
+    where = f"groups {str(path)!r}"
+    try:
+        groups = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
+    except FileNotFoundError as error:
+        raise InputError(f"there is no groups file {str(path)!r}") from error
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{where} is not JSON: {error}") from error
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
+    if not isinstance(groups, (dict, list)):
+        raise InputError(f'{where} must hold {{"name": ["column", ...], ...}}, or one player number per column')
+    return groups
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if twice := repeated(name for name, _ in pairs):
+        raise InputError(f"the group {twice[0]!r} is there twice")
+    return dict(pairs)
+
+
+def _joined(batches: list[Any]) -> Any:
+    if isinstance(batches[0], np.ndarray):
+        return np.concatenate(batches)
+    import pyarrow
+
+    return pyarrow.Table.from_batches(batches)

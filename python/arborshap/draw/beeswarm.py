@@ -1,0 +1,93 @@
+"""The beeswarm: a point for every row and player, where its value is and coloured by what the row has there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.draw import style
+from arborshap.draw.drawn import Drawn, numbers_of, others_label, shown_and_others, value_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from arborshap.result.explanation import Explanation
+
+_BINS = 140
+"""Columns of points across the plot: about as many as there is room for."""
+
+
+def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
+    """Draw every row's value of every player."""
+    drawn = Drawn.of(explanation, "beeswarm")
+    shown, others = shown_and_others(np.abs(drawn.values).mean(axis=0), max_display)
+    lines = [drawn.values[:, j] for j in shown]
+    labels = [style.short_name(drawn.names[j]) for j in shown]
+    if others:
+        lines.append(drawn.values[:, others].sum(axis=1))
+        labels.append(others_label(len(others)))
+
+    ax = style.axes(ax, style.width_for(labels, 7.2), 1.2 + 0.42 * len(labels))
+    style.quiet(ax)
+    low, high = min(float(line.min()) for line in lines), max(float(line.max()) for line in lines)
+    if low == high == 0:
+        low, high = -1.0, 1.0
+    size = float(np.clip(1600 / len(drawn.values), 4, 22))
+    colours, any_numbers = style.low_to_high(), False
+    for y, line in enumerate(lines):
+        heights = y + spread(line, low, high)
+        shade = _shade(drawn, drawn.names[shown[y]]) if y < len(shown) else None
+        grey = np.ones(len(line), dtype=bool) if shade is None else np.isnan(shade)
+        dots: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": len(line) > 500, "zorder": 3}
+        # Those without a number first, so that they never hide the others.
+        ax.scatter(line[grey], heights[grey], color=style.NEUTRAL, **dots)
+        if shade is not None and not grey.all():
+            any_numbers = True
+            ax.scatter(line[~grey], heights[~grey], c=shade[~grey], cmap=colours, vmin=0, vmax=1, **dots)
+    style.row_axis(ax, labels)
+    margin = 0.04 * max(high - low, np.finfo(float).tiny)
+    ax.set_xlim(min(low, 0) - margin, max(high, 0) + margin)
+    ax.axvline(0, color=style.text_colour(), alpha=0.5, linewidth=0.8, zorder=1)
+    ax.set_xlabel(value_name(explanation), fontsize=10)
+    if any_numbers:
+        style.colour_scale(ax, colours, "the row's own value")
+    return ax
+
+
+def spread(x: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
+    """How far up or down each point goes so that those of about the same x stand beside one another."""
+    width = max(high - low, np.finfo(float).tiny)
+    bins = np.clip(((x - low) / width * _BINS).astype(np.intp), 0, _BINS - 1)
+    order = np.argsort(bins, kind="stable")
+    counts = np.bincount(bins, minlength=_BINS)
+    first = np.cumsum(counts) - counts
+    place = np.arange(len(x)) - first[bins[order]]  # 0, 1, 2, ... within the bin
+    steps = np.where(place % 2 == 0, -(place // 2), (place + 1) // 2)  # 0, 1, -1, 2, -2, ...
+    step = min(0.075, 0.8 / max(int(counts.max()), 1))
+    offsets = np.empty(len(x))
+    offsets[order] = steps * step
+    return offsets
+
+
+def _shade(drawn: Drawn, player: str) -> NDArray[np.float64] | None:
+    """Where each row's cell is between the column's low and high, from 0 to 1; ``None`` if the cells have no order."""
+    columns = drawn.columns_of(player)
+    if drawn.cells is None or len(columns) != 1:
+        return None
+    numbers = numbers_of(drawn.cells[:, columns[0]])
+    return None if numbers is None else shade(numbers)
+
+
+def shade(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Numbers between their low and high, from 0 to 1; a few far out do not take the colours from the rest."""
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
+        return None
+    low, high = np.percentile(finite, [5, 95])
+    if low == high:
+        low, high = finite.min(), finite.max()
+    if low == high:
+        return np.where(np.isnan(numbers), np.nan, 0.5)
+    return np.asarray(np.clip((numbers - low) / (high - low), 0, 1))

@@ -1,0 +1,154 @@
+"""What of an explanation a plot draws: values by rows and players, cells by rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.draw.style import checked_max_display, is_date, short_cell, short_name
+from arborshap.exceptions import InputError
+from arborshap.rows.numbers import is_missing
+
+if TYPE_CHECKING:
+    from arborshap.result.explanation import Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One number for every row and player.
+
+    Attributes
+    ----------
+    values
+        (rows, players).
+    base
+        (rows,).
+    names
+        The players' names.
+    cells
+        The rows themselves, (rows, columns); ``None`` where the explanation has none.
+    columns, owners
+        The columns' names, and the player each belongs to.
+    one_row
+        Whether the explanation is of a row by itself, not of several of which there happens to be one.
+    """
+
+    values: NDArray[Any]
+    base: NDArray[Any]
+    names: list[str]
+    cells: NDArray[Any] | None
+    columns: list[str]
+    owners: list[str]
+    one_row: bool
+
+    @classmethod
+    def of(cls, explanation: Explanation, plot: str) -> Drawn:
+        """Read an explanation, or say what to choose from it first."""
+        check_output(explanation, plot)
+        if explanation.index in ("taylor", "interaction"):
+            raise InputError(
+                f"plot.{plot} draws one value per player, and {explanation.index} values are of pairs of players: "
+                "use plot.heatmap, or explain with index='shapley'"
+            )
+        one_row = not explanation.has("row")
+        n = 1 if one_row else len(explanation.values)
+        if n == 0:
+            raise InputError(f"plot.{plot} has no rows to draw")
+        n_players = explanation.values.size // n
+        values = explanation.values.reshape(n, n_players)
+        names = explanation.feature_names if explanation.has("player") else explanation.feature_names[:1]
+        if n_players == 0:
+            raise InputError(f"plot.{plot} has no players to draw")
+        cells = None if explanation.data is None else explanation.data.reshape(n, len(explanation.data_names))
+        base = explanation.base_values.reshape(n)
+        return cls(values, base, names, cells, explanation.data_names, explanation.data_players, one_row)
+
+    def columns_of(self, player: str) -> list[int]:
+        """The columns a player owns."""
+        return [column for column, owner in enumerate(self.owners) if owner == player]
+
+    def cell_text(self, row: int, player: str) -> str | None:
+        """What the player has in a row: its cell, or that of each of its columns; ``None`` if the rows are not kept."""
+        return None if self.cells is None else text_of_cells(self.cells[row], self.columns_of(player), self.columns)
+
+    def label(self, row: int, player: str) -> str:
+        """The player's name and what it has in a row."""
+        cell = self.cell_text(row, player)
+        return short_name(player) if cell is None else f"{short_name(player)} = {cell}"
+
+
+def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> str:
+    """The cells of a player's columns; for columns that are 1 in one place and 0 elsewhere, the name of that one."""
+    if len(columns) == 1:
+        return short_cell(row[columns[0]])
+    cells = [row[column] for column in columns]
+    known = [(column, cell) for column, cell in zip(columns, cells, strict=True) if not is_missing(cell)]
+    hot = [column for column, cell in known if cell == 1]
+    if len(hot) == 1 and sum(cell == 0 for _, cell in known) == len(cells) - 1:
+        return short_name(names[hot[0]], 24)
+    shown = [short_name(short_cell(cell), 10) for cell in (cells if len(cells) <= 4 else cells[:3])]
+    return ", ".join(shown if len(cells) <= 4 else [*shown, "…"])
+
+
+def shown_and_others(sizes: NDArray[Any], max_display: int) -> tuple[list[int], list[int]]:
+    """The players to show, largest first, and those to put together as others, if the last line is not enough."""
+    order = np.argsort(-sizes, kind="stable").tolist()
+    most = checked_max_display(max_display)
+    if len(order) <= most:
+        return order, []
+    return order[: most - 1], order[most - 1 :]
+
+
+_VALUES = {"probability": "share of the probability", "log_loss": "share of the log loss"}
+_OUTPUTS = {"probability": "probability", "log_loss": "log loss"}
+
+
+def value_name(explanation: Explanation) -> str:
+    """What a value is: those of a probability or a loss are rescaled, and not its Shapley values."""
+    plain = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
+    return _VALUES.get(explanation.model_output, plain)
+
+
+def output_name(explanation: Explanation) -> str:
+    """What base value and values add up to."""
+    return _OUTPUTS.get(explanation.model_output, "model output")
+
+
+def others_label(n: int) -> str:
+    """How the line of all others is called."""
+    return f"{n} others together"
+
+
+def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
+    """A column of cells as numbers, NaN where missing; ``None`` for text and other cells that have no order.
+
+    Dates are the days since 1970, by which matplotlib counts them too.
+    """
+    if column.dtype.kind in "fiub":
+        return column.astype(np.float64)
+    if column.dtype.kind not in "OM":
+        return None
+    missing = [is_missing(cell) for cell in column]
+    known = [cell for cell, is_absent in zip(column, missing, strict=True) if not is_absent]
+    if known and all(map(is_date, known)):
+        moments = [cell.replace(tzinfo=None) if getattr(cell, "tzinfo", None) else cell for cell in known]
+        known = (np.array(moments, dtype="datetime64[us]").astype(np.float64) / 86_400e6).tolist()
+    elif not all(isinstance(cell, (int, float, np.number, np.bool_)) for cell in known):
+        return None
+    numbers = np.full(len(column), np.nan)
+    numbers[~np.array(missing, dtype=bool)] = known
+    return numbers
+
+
+def check_output(explanation: Explanation, plot: str) -> None:
+    """Refuse several outputs, and say how to choose one."""
+    if explanation.has("output"):
+        names = explanation.output_names or []
+        first = names[0] if names else "0"
+        raise InputError(
+            f"plot.{plot} draws one output, and there are {len(names)}: choose one with "
+            f'explanation[..., "{first}"].plot.{plot}(); there are {", ".join(map(repr, names[:10]))}'
+        )

@@ -1,0 +1,91 @@
+"""The heatmap of pairs: main effects on the diagonal, the whole effect of each pair below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.draw import style
+from arborshap.draw.drawn import check_output
+from arborshap.exceptions import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+    from arborshap.result.explanation import Explanation
+
+
+def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
+    """Draw players against players."""
+    check_output(explanation, "heatmap")
+    players = explanation.players_by_axis()
+    if explanation.index not in ("taylor", "interaction") or len(players) != 2:
+        raise InputError(
+            "plot.heatmap draws pairs of players: explain with explainer(X, index='taylor'), "
+            f"this explanation holds {explanation.index} values of single players"
+        )
+    if players[0] != players[1]:
+        raise InputError("plot.heatmap draws the same players on both axes: choose explanation[:, names, names]")
+    one_row = not explanation.has("row")
+    effects = pair_effects(explanation.values[np.newaxis] if one_row else explanation.values, signed=one_row)
+    weight = np.abs(effects).sum(axis=0) + np.abs(effects).sum(axis=1) - np.abs(np.diag(effects))
+    order = np.argsort(-weight, kind="stable")[: style.checked_max_display(max_display)]
+    # A pair's effect stands in the row of the less important player, whichever way round the players came.
+    whole = effects + np.tril(effects, -1).T
+    shown = np.tril(whole[np.ix_(order, order)])
+    names = [style.short_name(explanation.feature_names[j]) for j in order]
+    n, left_out = len(names), len(effects) - len(names)
+
+    ax = style.axes(ax, 2.8 + 0.62 * n, 1.9 + 0.52 * n)
+    style.quiet(ax, keep=())
+    masked = np.ma.masked_array(shown, np.triu(np.ones_like(shown, dtype=bool), 1))
+    largest = float(np.abs(shown).max()) or 1.0
+    colours = style.around_zero() if one_row else style.from_zero()
+    image = ax.imshow(masked, cmap=colours, vmin=-largest if one_row else 0, vmax=largest, aspect="auto")
+    ax.set_xticks(range(n), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=10, parse_math=False)
+    ax.set_yticks(range(n), names, fontsize=10, parse_math=False)
+    _cells(ax, shown, image, one_row)
+    what = "effect" if one_row else "mean size of the effect"
+    scale = ax.inset_axes((0.72, 0.9, 0.28, 0.025))
+    bar = ax.figure.colorbar(
+        image, cax=scale, orientation="horizontal", ticks=[-largest, 0, largest] if one_row else [0, largest]
+    )
+    bar.ax.set_xticklabels(style.sizes(np.array([-largest, 0, largest] if one_row else [0, largest])), fontsize=8)
+    bar.ax.tick_params(length=0)
+    bar.ax.set_title(what, fontsize=9)
+    bar.outline.set_visible(False)
+    note = "diagonal: main effects; below: effects of pairs"
+    ax.set_xlabel(note + (f"\n{left_out} more players are not shown" if left_out else ""), fontsize=9, alpha=0.8)
+    return ax
+
+
+def pair_effects(values: NDArray[Any], *, signed: bool) -> NDArray[np.float64]:
+    """Main effects on the diagonal and the effects of pairs below it: both halves together; the mean size over rows.
+
+    An effect with its sign is only of one row, for over rows those of either sign would cancel.
+    """
+    n_rows, n_players = values.shape[:2]
+    total = np.zeros((n_players, n_players))
+    step = max(1, 2**22 // max(1, n_players**2))  # rows at a time, so that a large result is not copied whole
+    for first in range(0, n_rows, step):
+        part = values[first : first + step]
+        whole = np.tril(part) + np.tril(np.swapaxes(part, 1, 2), -1)
+        total += (whole if signed else np.abs(whole)).sum(axis=0, dtype=np.float64)
+    return np.asarray(total / n_rows)
+
+
+def _cells(ax: Axes, shown: NDArray[Any], image: AxesImage, signed: bool) -> None:
+    """Write the numbers into the cells while there is room, dark on light and light on dark."""
+    n = len(shown)
+    if n > 12:
+        return
+    inside = [(i, j) for i in range(n) for j in range(i + 1)]
+    numbers = np.array([shown[i, j] for i, j in inside])
+    texts = style.signed(numbers) if signed else style.sizes(numbers)
+    for (i, j), text in zip(inside, texts, strict=True):
+        red, green, blue, _ = image.to_rgba(shown[i, j])
+        light = 0.3 * red + 0.6 * green + 0.1 * blue > 0.6
+        ax.text(j, i, text, ha="center", va="center", fontsize=8, color="#222222" if light else "white")

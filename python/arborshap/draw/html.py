@@ -1,0 +1,92 @@
+"""What a notebook shows of an explanation: a small table with bars, in plain HTML without script or style sheet."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.draw import style
+from arborshap.draw.drawn import Drawn, output_name
+from arborshap.draw.heatmap import pair_effects
+
+if TYPE_CHECKING:
+    from arborshap.result.explanation import Explanation
+
+_LINES = 10
+_PAIR_ROWS = 500
+"""Rows looked at for pairs: showing a result at the end of a cell must not take longer than computing it did."""
+
+
+def as_html(explanation: Explanation) -> str:
+    """Draw the largest values; text from the data is escaped, and colours suit light and dark notebooks."""
+    head = f"<b>{escape(repr(explanation).strip('<>').split(';')[0])}</b>"
+    players = explanation.players_by_axis()
+    if explanation.values.size == 0 or not players or players[0] != players[-1]:
+        return f"<div>{head}</div>"
+    labels, values, note = _lines(explanation)
+    order = np.argsort(-np.abs(values), kind="stable")
+    shown = order[:_LINES]
+    signed = not explanation.has("row")
+    texts = style.signed(values[shown]) if signed else style.sizes(values[shown])
+    largest = float(np.abs(values).max()) or 1.0
+    rows = "".join(
+        _row(labels[j], text, float(values[j]), float(values[j]) / largest)
+        for j, text in zip(shown, texts, strict=True)
+    )
+    if len(order) > _LINES:
+        note += f"; {len(order) - _LINES} more are smaller"
+    return (
+        f'<div style="font-size:90%">{head}<div style="opacity:.7">{escape(note)}</div>'
+        f'<table style="border-collapse:collapse;margin-top:.3em">{rows}</table></div>'
+    )
+
+
+def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
+    """What to list: labels, numbers, and what the numbers are."""
+    one_row = not explanation.has("row")
+    if explanation.has("output"):
+        outputs = ", ".join(map(style.short_name, (explanation.output_names or [])[:5]))
+        values = np.abs(explanation.values)
+        players = next(i for i, axis in enumerate(explanation.axes) if axis.kind == "player")
+        over = tuple(i for i in range(values.ndim) if i != players)
+        return explanation.feature_names, values.mean(axis=over), f"mean size over all outputs: {outputs}"
+    if explanation.index in ("taylor", "interaction"):
+        if len(explanation.players_by_axis()) == 1:
+            return explanation.feature_names, _mean_size(explanation.values, one_row), "effects with one player"
+        values = explanation.values[np.newaxis] if one_row else explanation.values[:_PAIR_ROWS]
+        effects = pair_effects(values, signed=one_row)
+        below = [(i, j) for i in range(len(effects)) for j in range(i + 1)]
+        names = explanation.feature_names
+        labels = [names[i] if i == j else f"{names[j]} and {names[i]}" for i, j in below]
+        looked = "" if one_row or len(explanation) <= _PAIR_ROWS else f" in the first {_PAIR_ROWS} rows"
+        what = "effects" if one_row else f"mean size of the effects{looked}"
+        return labels, np.array([effects[i, j] for i, j in below]), what
+    drawn = Drawn.of(explanation, "bar")
+    if not one_row:
+        return drawn.names, np.abs(drawn.values).mean(axis=0), "mean size over the rows"
+    total = drawn.base[0] + drawn.values[0].sum()
+    ends = style.sizes(np.array([drawn.base[0], total]), of=drawn.values[0])
+    what = (
+        "values"
+        if explanation.index == "banzhaf"
+        else f"from the base value {ends[0]} to the {output_name(explanation)} {ends[1]}"
+    )
+    return [drawn.label(0, name) for name in drawn.names], drawn.values[0], what
+
+
+def _mean_size(values: NDArray[Any], one_row: bool) -> NDArray[Any]:
+    return values if one_row else np.asarray(np.abs(values).mean(axis=0))
+
+
+def _row(label: str, text: str, value: float, share: float) -> str:
+    colour = style.LOWERS if value < 0 else style.RAISES
+    bar = f'<div style="width:{abs(share) * 9:.2f}em;height:.8em;background:{colour};border-radius:.1em"></div>'
+    cell = "padding:.1em .6em .1em 0;background:none;border:0;"
+    return (
+        f'<tr style="background:none"><td style="{cell}text-align:left">{escape(style.short_name(label, 48))}</td>'
+        f'<td style="{cell}text-align:right;font-variant-numeric:tabular-nums">{text}</td>'
+        f'<td style="{cell}text-align:left">{bar}</td></tr>'
+    )

@@ -1,0 +1,225 @@
+"""The scatter of one column: a player's values against what the rows have, coloured by what it interacts with most."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.draw import style
+from arborshap.draw.beeswarm import shade
+from arborshap.draw.drawn import Drawn, numbers_of, value_name
+from arborshap.draw.heatmap import pair_effects
+from arborshap.exceptions import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from arborshap.result.explanation import Explanation
+
+
+_MOST_TICKS = 25
+"""Texts below the plot before some are left out; more would be one black bar."""
+
+
+def scatter(
+    explanation: Explanation, column: str, *, color: str | None, interactions: Explanation | None, ax: Axes | None
+) -> Axes:
+    """Draw the values of the player that owns a column against the column's cells."""
+    drawn = Drawn.of(explanation, "scatter")
+    if drawn.one_row or drawn.cells is None:
+        raise InputError("plot.scatter draws many rows against their data; this explanation has only one, or no data")
+    at = _column_number(drawn, column)
+    player = drawn.owners[at]
+    values = drawn.values[:, drawn.names.index(player)]
+    shading = _shading(drawn, player, values, drawn.cells[:, at], color, interactions)
+
+    ax = style.axes(ax, 6.4, 4.2)
+    style.quiet(ax, keep=("left", "bottom"))
+    x = _positions(ax, drawn.cells[:, at])
+    size = float(np.clip(6000 / len(values), 5, 26))
+    dots: dict[str, Any] = {"s": size, "linewidths": 0, "alpha": 0.85, "rasterized": len(values) > 2000, "zorder": 3}
+    if shading is None:
+        ax.scatter(x, values, color=style.LOWERS, **dots)
+    else:
+        _coloured(ax, x, values, drawn.cells[:, shading], drawn.columns[shading], dots)
+    ax.axhline(0, color=style.text_colour(), alpha=0.4, linewidth=0.8, zorder=1)
+    ax.grid(axis="y", alpha=0.15, linewidth=0.8, color=style.text_colour())
+    ax.set_xlabel(style.short_name(column, 50), fontsize=10, parse_math=False)
+    what = value_name(explanation)
+    ax.set_ylabel(f"{what} of {style.short_name(player, 20)}", fontsize=10, parse_math=False)
+    ax.tick_params(labelsize=9)
+    return ax
+
+
+def _column_number(drawn: Drawn, name: str) -> int:
+    """The column of this name, or the only one of the player of this name."""
+    if name in drawn.columns:
+        return drawn.columns.index(name)
+    owned = drawn.columns_of(name)
+    if len(owned) == 1:
+        return owned[0]
+    if owned:
+        columns = ", ".join(repr(drawn.columns[column]) for column in owned[:10])
+        raise InputError(f"{name!r} has {len(owned)} columns, name the one to draw against: {columns}")
+    known = ", ".join(map(repr, drawn.columns[:10]))
+    raise InputError(f"there is no column {name!r}; there are {known}{', ...' if len(drawn.columns) > 10 else ''}")
+
+
+def _shading(
+    drawn: Drawn,
+    player: str,
+    values: NDArray[Any],
+    cells: NDArray[Any],
+    color: str | None,
+    interactions: Explanation | None,
+) -> int | None:
+    """The column to colour by: the one that was named, or one of the player that interacts most."""
+    if color is None:
+        return None
+    if color != "auto":
+        return _column_number(drawn, color)
+    if interactions is not None:
+        strength = _strength_from_pairs(interactions, player, drawn.names)
+    else:
+        strength = _strength_from_values(drawn, player, values, cells)
+    # A group has no single number; the first of its columns that has several different ones stands for it.
+    candidates = [int(j) for j in np.argsort(-strength, kind="stable") if strength[j] > 0 and drawn.names[j] != player]
+    return drawn.columns_of(drawn.names[candidates[0]])[0] if candidates else None
+
+
+def _strength_from_pairs(interactions: Explanation, player: str, names: list[str]) -> NDArray[np.float64]:
+    if interactions.index not in ("taylor", "interaction") or interactions.values.ndim != 3:
+        raise InputError(
+            "interactions must be an explanation of pairs of one output, such as explainer(X, index='taylor')"
+        )
+    if interactions.players_by_axis() != [names, names]:
+        raise InputError("interactions must be of the same players as the explanation that is drawn")
+    effects = pair_effects(interactions.values, signed=False)
+    return np.asarray((effects + effects.T)[names.index(player)])
+
+
+def _strength_from_values(drawn: Drawn, player: str, values: NDArray[Any], cells: NDArray[Any]) -> NDArray[np.float64]:
+    """How much of the values' spread among rows alike in x goes along with each other player's column.
+
+    Rows are sorted by x and cut into stretches; in each, the size of the covariance of the values with the ranks of
+    a column says how much of their spread follows it. What only looks alike, because columns are correlated, is not
+    told apart: an explanation of pairs does that.
+    """
+    strength = np.zeros(len(drawn.names))
+    order = np.argsort(_ranks(cells), kind="stable")
+    n_parts = int(np.clip(len(order) // 25, 1, 40))
+    assert drawn.cells is not None
+    for j, name in enumerate(drawn.names):
+        for column in drawn.columns_of(name) if name != player else []:
+            ranks = _ranks(drawn.cells[:, column])
+            total = 0.0
+            for part in np.array_split(order, n_parts):
+                spread = ranks[part].std()
+                if spread > 0:
+                    total += abs(((ranks[part] - ranks[part].mean()) * values[part]).sum()) / spread
+            strength[j] = max(strength[j], total)
+    # Rounding alone is no interaction.
+    strength[strength <= 1e-9 * np.abs(values).sum()] = 0
+    return strength
+
+
+def _ranks(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Places in order from 0 to 1, the same for equal cells; missing cells come first, and text by the alphabet."""
+    numbers = numbers_of(column)
+    keys = np.array([str(cell) for cell in column]) if numbers is None else np.nan_to_num(numbers, nan=-np.inf)
+    different, which = np.unique(keys, return_inverse=True)
+    return np.asarray(which / max(len(different) - 1, 1))
+
+
+def _positions(ax: Axes, cells: NDArray[Any]) -> NDArray[np.float64]:
+    """Where the rows stand: numbers where they are, missing ones in a lane of their own, texts side by side."""
+    numbers = numbers_of(cells)
+    scatter_by = np.random.default_rng(0).uniform(-0.28, 0.28, len(cells))  # the same picture every time
+    if numbers is None:
+        texts = np.array([style.short_cell(cell) for cell in cells])
+        different, which = np.unique(texts, return_inverse=True)
+        crowded = len(different) > 6 or max(map(len, different)) > 10
+        turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+        labelled = range(0, len(different), 1 + len(different) // _MOST_TICKS)
+        ax.set_xticks(labelled, [different[j] for j in labelled], parse_math=False, **turned)
+        return which + scatter_by
+    if _has_dates(cells):
+        _date_axis(ax)
+    missing = ~np.isfinite(numbers)
+    if not missing.any():
+        return numbers
+    present = numbers[~missing]
+    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 1.0)
+    width = (high - low) or 1.0
+    lane = low - 0.12 * width
+    ax.axvspan(lane - 0.05 * width, lane + 0.05 * width, color=style.NEUTRAL, alpha=0.15, linewidth=0)
+    ax.annotate(
+        "missing",
+        (lane, 0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="center",
+        fontsize=8,
+        alpha=0.8,
+    )
+    return np.where(missing, lane + 0.12 * width * scatter_by, numbers)
+
+
+def _coloured(
+    ax: Axes, x: NDArray[Any], values: NDArray[Any], cells: NDArray[Any], name: str, dots: dict[str, Any]
+) -> None:
+    numbers = numbers_of(cells)
+    if numbers is None:
+        _coloured_by_text(ax, x, values, cells, name, dots)
+        return
+    shades = shade(numbers)
+    grey = np.ones(len(x), dtype=bool) if shades is None else np.isnan(shades)
+    ax.scatter(x[grey], values[grey], color=style.NEUTRAL, **dots)
+    if shades is None or grey.all():
+        return
+    colours = style.low_to_high()
+    ax.scatter(x[~grey], values[~grey], c=shades[~grey], cmap=colours, vmin=0, vmax=1, **dots)
+    low, high = np.percentile(numbers[np.isfinite(numbers)], [5, 95])
+    ends = [float(low), float(high)]
+    texts = [str(np.datetime64(int(day), "D")) if _has_dates(cells) else style.number(day) for day in ends]
+    style.colour_scale(ax, colours, name, *texts)
+
+
+def _date_axis(ax: Axes) -> None:
+    """A few short dates below the plot: whole ones would run into each other."""
+    dates: Any = import_module("matplotlib.dates")  # which has no types
+    locator = dates.AutoDateLocator(maxticks=7)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+
+
+def _has_dates(cells: NDArray[Any]) -> bool:
+    return any(map(style.is_date, cells))
+
+
+def _coloured_by_text(
+    ax: Axes, x: NDArray[Any], values: NDArray[Any], cells: NDArray[Any], name: str, dots: dict[str, Any]
+) -> None:
+    """A colour for each of the most frequent texts, grey for all others."""
+    texts = np.array([style.short_cell(cell) for cell in cells])
+    different, counts = np.unique(texts, return_counts=True)
+    frequent = different[np.argsort(-counts, kind="stable")][: len(style.CATEGORIES)]
+    rest = ~np.isin(texts, frequent)
+    if rest.any():
+        ax.scatter(x[rest], values[rest], color=style.NEUTRAL, label="others", **dots)
+    for text, colour in zip(frequent, style.CATEGORIES, strict=False):
+        ax.scatter(x[texts == text], values[texts == text], color=colour, label=text, **dots)
+    legend = ax.legend(
+        title=style.short_name(name),
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        frameon=False,
+        fontsize=9,
+        markerscale=max(1.0, 5.0 / dots["s"] ** 0.5),
+    )
+    for label in (*legend.get_texts(), legend.get_title()):
+        label.set_parse_math(False)

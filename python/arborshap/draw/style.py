@@ -1,0 +1,175 @@
+"""What all plots share: colours, axes, and texts that fit. Nothing here changes matplotlib's global settings."""
+
+from __future__ import annotations
+
+from datetime import date
+from math import floor, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import whole_number
+from arborshap.rows.numbers import is_missing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+# Blue and orange stay apart for every common kind of colour blindness, and both are readable on white and on black.
+RAISES, LOWERS = "#d9602b", "#2c77b8"
+NEUTRAL = "#8c8c8c"
+CATEGORIES = ("#2c77b8", "#d9602b", "#1a9e77", "#b8558f", "#c99a06", "#56b4e9", "#7a5c3e")
+
+_LONGEST_NAME, _LONGEST_CELL = 30, 18
+_MINUS = "\N{MINUS SIGN}"
+
+
+def pyplot() -> Any:
+    """Import matplotlib, or say what to install."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'arborshap[plots]'") from None
+    return pyplot
+
+
+def axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """The axes that were given, or those of a new figure of this size in inches."""
+    plt = pyplot()
+    if ax is not None:
+        return ax
+    figure, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
+    return ax
+
+
+def width_for(labels: list[str], least: float) -> float:
+    """Inches for a figure whose rows have these labels, so that long ones do not take the room of the plot."""
+    return least + 0.075 * max(0, max(map(len, labels)) - 12)
+
+
+def quiet(ax: Axes, *, keep: tuple[str, ...] = ("bottom",)) -> None:
+    """Take away the frame but for some of its sides, and the marks of the ticks."""
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in keep)
+        spine.set_alpha(0.4)
+    ax.tick_params(length=0)
+    ax.tick_params(axis="x", labelsize=9)
+    ax.set_axisbelow(True)
+
+
+def row_axis(ax: Axes, labels: list[str]) -> None:
+    """Label the rows 0, 1, ... from the top down, with faint lines to follow."""
+    ax.set_yticks(range(len(labels)), labels, fontsize=10, parse_math=False)
+    ax.set_ylim(len(labels) - 0.4, -0.6)
+    ax.grid(axis="y", alpha=0.18, linewidth=0.8, linestyle=(0, (1, 3)), color=text_colour())
+
+
+def text_colour() -> Any:
+    """The colour of text in the user's own style, be it light or dark."""
+    return pyplot().rcParams["text.color"]
+
+
+def side_colour(values: NDArray[Any]) -> list[str]:
+    """The colours of values by their sign."""
+    return [LOWERS if value < 0 else RAISES for value in values]
+
+
+def low_to_high() -> Colormap:
+    """Colours for the cells of a column, from low to high."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("low to high", [LOWERS, "#a79fb2", RAISES])
+
+
+def around_zero() -> Colormap:
+    """Colours for values on both sides of zero, which is white."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("around zero", ["#1d5a93", LOWERS, "#f7f7f7", RAISES, "#a8431a"])
+
+
+def from_zero() -> Colormap:
+    """Colours for sizes, from zero, which is white."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("from zero", ["#f7f7f7", "#f3b08f", RAISES, "#a8431a"])
+
+
+def colour_scale(ax: Axes, colours: Colormap, label: str, low: str = "low", high: str = "high") -> Axes:
+    """A thin scale right of the axes, which keep their size."""
+    plt = pyplot()
+    scale = ax.inset_axes((1.02, 0.1, 0.014, 0.8))
+    bar = ax.figure.colorbar(plt.cm.ScalarMappable(cmap=colours), cax=scale, ticks=[0, 1])
+    bar.ax.set_yticklabels([low, high], fontsize=9, parse_math=False)
+    bar.ax.tick_params(length=0)
+    bar.set_label(short_name(label), fontsize=9, labelpad=2, parse_math=False)
+    bar.outline.set_visible(False)
+    return scale
+
+
+def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
+    """A name on one line; where it is too long its middle goes, since names differ at the ends."""
+    line = " ".join(str(name).split())
+    if len(line) <= longest:
+        return line
+    tail = (longest - 1) // 2
+    return f"{line[: longest - 1 - tail]}…{line[len(line) - tail :]}"
+
+
+def short_cell(cell: Any) -> str:
+    """A cell of a row in few characters."""
+    if is_missing(cell):
+        return "missing"
+    if isinstance(cell, (bool, np.bool_)):
+        return str(bool(cell))
+    if isinstance(cell, (int, float, np.integer, np.floating)):
+        return number(float(cell))
+    if is_date(cell):
+        return str(cell).replace("T", " ")[:16].removesuffix(" 00:00")  # to the minute, unless it is a day
+    return short_name(str(cell), _LONGEST_CELL)
+
+
+def is_date(cell: Any) -> bool:
+    """Whether a cell is a day or a moment, of Python, numpy or pandas."""
+    return isinstance(cell, (date, np.datetime64))
+
+
+def number(value: float) -> str:
+    """A number as people write it: at most four digits that matter, and no exponent unless it is far from one."""
+    size = abs(value)
+    if not np.isfinite(value):
+        shown = f"{value}"
+    elif value == int(value) and size < 1e6:
+        shown = f"{int(value):,}"
+    elif 1e-4 <= size < 1e6:
+        digits = max(0, 3 - floor(log10(size)))
+        shown = f"{value:,.{digits}f}"
+        shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
+    else:
+        shown = f"{value:.3g}"
+    return shown.replace("-", _MINUS)
+
+
+def signed(values: NDArray[Any]) -> list[str]:
+    """Values with their signs, all with as many decimals as the largest needs for three digits."""
+    return [text if text[0] == _MINUS or not text.strip("0.") else f"+{text}" for text in sizes(values)]
+
+
+def sizes(values: NDArray[Any], of: NDArray[Any] | None = None) -> list[str]:
+    """Values with as many decimals as the largest of them, or the largest `of` others, needs for three digits."""
+    scale = values if of is None else of
+    largest = float(np.abs(scale[np.isfinite(scale)]).max(initial=0.0))
+    if largest == 0:
+        return [number(float(value)) for value in values]
+    if not 1e-3 <= largest < 1e7:
+        return [("0" if value == 0 else f"{value:.1e}").replace("-", _MINUS) for value in values]
+    digits = max(0, 2 - floor(log10(largest)))
+    # What rounds to zero is written without a sign.
+    return [f"{round(float(value), digits) + 0.0:,.{digits}f}".replace("-", _MINUS) for value in values]
+
+
+def checked_max_display(max_display: int) -> int:
+    """How many players to show, at least one."""
+    return whole_number("max_display", max_display, 1, 2**31, "a number of players from 1 up")

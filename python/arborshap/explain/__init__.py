@@ -1,0 +1,1 @@
+"""`TreeExplainer` and `Background`, and the parts that they are made of."""

@@ -1,0 +1,67 @@
+"""What can be said of an explainer: for the report, the command line and services."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arborshap.explain.outputs import OutputName
+from arborshap.explain.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts about an explainer and its model.
+
+    Attributes
+    ----------
+    library
+        Where the model was read from, such as ``"xgboost 3.2.0"``.
+    link
+        How a margin becomes the library's prediction, such as ``"logistic"``.
+    model_output
+        What is explained.
+    n_trees, n_leaves, max_depth, n_features
+        The size of the model.
+    n_columns
+        The number of columns of a row; for a pipeline, of a raw row.
+    n_players, n_outputs
+        The number of players, and of numbers explained per row.
+    n_background
+        The number of background rows; 0 if values are path-dependent.
+    engine, n_threads
+        The engine that was asked for, and the number of threads.
+    """
+
+    library: str
+    link: str
+    model_output: OutputName
+    n_trees: int
+    n_leaves: int
+    max_depth: int
+    n_features: int
+    n_columns: int
+    n_players: int
+    n_outputs: int
+    n_background: int
+    engine: str
+    n_threads: int
+
+
+def facts_of(state: State) -> Facts:
+    """Collect the facts about an explainer."""
+    model, forest = state.reader.model, state.forest
+    return Facts(
+        library=model.library,
+        link=model.link,
+        model_output=state.model_output,
+        n_trees=forest.n_trees,
+        n_leaves=forest.n_leaves,
+        max_depth=forest.max_depth,
+        n_features=forest.n_features,
+        n_columns=len(state.columns.names),
+        n_players=state.columns.n_players,
+        n_outputs=state.n_outputs,
+        n_background=state.n_background,
+        engine=state.settings.engine,
+        n_threads=state.settings.n_threads,
+    )

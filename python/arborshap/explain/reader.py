@@ -1,0 +1,149 @@
+"""How an explainer reads rows: the model, its columns, and the pipeline around it if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from arborshap._util.checks import checked_names
+from arborshap.explain.pipeline import RawColumns, split_pipeline
+from arborshap.explain.verify import verify as verify_margins
+from arborshap.game.columns import Columns
+from arborshap.game.groups import Groups, players_from
+from arborshap.limits import Limits
+from arborshap.models import Model, load
+from arborshap.models.recoding import known_categories
+from arborshap.rows.frames import Rows, column_count, column_names
+from arborshap.rows.numbers import Matrix
+
+
+@dataclass(slots=True)
+class Gate:
+    """Whether the trees as read have yet to be compared with the library's own predictions: once is enough."""
+
+    is_open: bool
+    n_threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What turns rows of any kind into the matrix that the trees see.
+
+    Attributes
+    ----------
+    model
+        The model in the common format.
+    columns
+        The columns of a row, and the players.
+    pipeline
+        The steps of a pipeline that come before the model; ``None`` without a pipeline.
+    gate
+        Whether the first rows that come are still to be verified.
+    """
+
+    model: Model
+    columns: Columns
+    pipeline: RawColumns | None
+    gate: Gate
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        data: Any,
+        *,
+        groups: Groups | None,
+        feature_names: Sequence[str] | None,
+        verify: bool,
+        n_threads: int,
+        limits: Limits | None = None,
+        known_names: Sequence[str] | None = None,
+    ) -> tuple[Self, Rows | None]:
+        """Read a model, its players and names, and the rows of `data` if there are any.
+
+        `known_names` are the columns' names where something else than `data` tells them: a `Background`.
+        """
+        estimator, pipeline = split_pipeline(model, data)
+        # A dump says what its columns are called, but not where they are.
+        known = known_names or column_names(data)
+        names = known if feature_names is None else feature_names
+        loaded = load(estimator, feature_names=names, n_columns=column_count(data), limits=limits)
+        forest = loaded.forest
+        n_columns = forest.n_features if pipeline is None else pipeline.n_columns
+        given = checked_names(feature_names, n_columns)
+        matched = (forest.feature_names if pipeline is None else pipeline.column_names) or given
+        gate = Gate(verify, n_threads)
+        rows = None if data is None else _read(loaded, pipeline, gate, matched, data, "data", one=False)
+        if rows is not None:
+            matched = matched or rows.names
+        called = list(given or matched or (f"x{j}" for j in range(n_columns)))
+        if pipeline is None:
+            players, player_names = players_from(groups, called, n_columns)
+            owners = players.tolist()
+        else:
+            players, owners, player_names = pipeline.players(groups, called)
+        columns = Columns(
+            matched=None if matched is None else tuple(matched),
+            names=tuple(called),
+            owners=tuple(owners),
+            players=players,
+            player_names=tuple(player_names),
+            spaces_are_underscores=pipeline is None and loaded.spaces_are_underscores,
+        )
+        return cls(loaded, columns, pipeline, gate), rows
+
+    def read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
+        """Read rows of any kind; `what` names them in messages, and `one` allows a single row by itself."""
+        return _read(self.model, self.pipeline, self.gate, self.columns.matched, rows, what, one=one)
+
+    def matrix(self, X: Any) -> Matrix:
+        """Read rows as the trees see them; a matrix that the trees can take as it is goes the short way."""
+        if self.pipeline is None and self.model.takes_as_it_is(X):
+            ready: Matrix = X
+            return ready
+        return self.read(X, "X").matrix
+
+    def verify(self, matrix: Matrix, what: str) -> None:
+        """Compare with the library's own predictions, if these are the first rows; a pipeline does so as it reads."""
+        if self.gate.is_open and self.pipeline is None and len(matrix):
+            self.verify_again(matrix, what)
+            self.gate.is_open = False
+
+    def verify_again(self, matrix: Matrix, what: str) -> None:
+        """Compare with the library's own predictions, whether or not other rows were compared before."""
+        if self.pipeline is None:
+            verify_margins(self.model, matrix, what, self.gate.n_threads)
+
+    def with_columns(self, columns: Columns) -> Self:
+        """Return a reader of the same model with other names or players."""
+        return replace(self, columns=columns)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the features that the trees split on."""
+        return list(self.columns.names) if self.pipeline is None else self.pipeline.feature_names()
+
+    @property
+    def categories(self) -> list[list[Any] | None]:
+        """What the codes of each feature stand for, where the model remembers that."""
+        return known_categories(self.model.encode, self.model.forest.n_features)
+
+
+def _read(
+    model: Model,
+    pipeline: RawColumns | None,
+    gate: Gate,
+    matched: Sequence[str] | None,
+    rows: Any,
+    what: str,
+    *,
+    one: bool,
+) -> Rows:
+    if pipeline is None:
+        return model.read(rows, what, matched, one=one)
+    read = pipeline.read(rows, what, matched, model, one=one)
+    if gate.is_open and len(read.matrix):
+        pipeline.verify(read, model, what, gate.n_threads)
+        gate.is_open = False
+    return read

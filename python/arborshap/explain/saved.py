@@ -1,0 +1,254 @@
+"""Explainers as bytes and files: no pickle inside, and no model library needed to read them.
+
+The native core writes the forest, the players and the background. What Python adds, names and what the model's library
+does to rows, stands beside them as text; ``docs/saved-format.md`` describes all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap import _core
+from arborshap._util.whole_files import appearing_whole
+from arborshap.exceptions import ArborshapError, InputError, ModelError
+from arborshap.explain.outputs import MODEL_OUTPUTS, output_of
+from arborshap.explain.pipeline import RawColumns
+from arborshap.explain.reader import Gate, Reader
+from arborshap.explain.settings import Settings
+from arborshap.explain.state import State
+from arborshap.forest import Forest
+from arborshap.game.columns import Columns
+from arborshap.limits import Limits
+from arborshap.models import Model
+from arborshap.models.recoding import describe, from_description
+from arborshap.rows.frames import Encode
+
+Readable: TypeAlias = bytes | bytearray | memoryview
+
+Numbers: TypeAlias = dict[str, NDArray[np.float64]]
+
+
+def to_bytes(state: State) -> bytes:
+    """Write an explainer that needs no other Python object."""
+    if state.reader.pipeline is not None:
+        raise InputError(
+            "the explainer of a Pipeline cannot be saved: its steps are Python objects, which only pickle can keep. "
+            "Pickle the explainer, or save one of the last step with the transformed rows and groups=pipeline[:-1]"
+        )
+    return _written(state, describe(state.reader.model.encode))
+
+
+def from_bytes(data: Readable, n_jobs: int | None, memory_limit: int | None, limits: Limits) -> State:
+    """Read what `to_bytes` wrote."""
+    state, needs_pipeline = _read(data, n_jobs, memory_limit)
+    limits.check_forest(state.forest, "the saved explainer")
+    if needs_pipeline:
+        raise ModelError("these bytes are part of a pickled explainer of a Pipeline; unpickle that instead")
+    return state
+
+
+def save(state: State, path: str | os.PathLike[str]) -> None:
+    """Write `to_bytes` to a file: all of it or nothing, also where a process dies halfway."""
+    data = to_bytes(state)
+    with appearing_whole(Path(path)) as beside, beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def load(path: str | os.PathLike[str], n_jobs: int | None, memory_limit: int | None, limits: Limits) -> State:
+    """Read what `save` wrote."""
+    data = limits.read(path)
+    try:
+        return from_bytes(data, n_jobs, memory_limit, limits)
+    except ArborshapError as error:
+        raise type(error)(f"{os.fspath(path)}: {error}") from error
+
+
+def to_pickle(state: State) -> tuple[Any, ...]:
+    """Take an explainer apart for pickle: its bytes, its settings, and the Python objects that bytes cannot hold."""
+    encode = state.reader.model.encode
+    try:
+        described = describe(encode)
+        encode = None
+    except InputError:
+        described = None
+    settings = state.settings
+    return _written(state, described), settings.n_jobs, settings.memory_limit, state.reader.pipeline, encode
+
+
+def from_pickle(
+    data: bytes, n_jobs: int | None, memory_limit: int | None, pipeline: RawColumns | None, encode: Encode | None
+) -> State:
+    """Put an explainer together again."""
+    state, _ = _read(data, n_jobs, memory_limit, encode)
+    return replace(state, reader=replace(state.reader, pipeline=pipeline))
+
+
+def _written(state: State, recoding: dict[str, Any] | None) -> bytes:
+    model, columns = state.reader.model, state.columns
+    about = {
+        "link": model.link,
+        "steepness": model.steepness,
+        "classes": _labels(state),
+        "recoding": recoding,
+        "takes_missing": model.takes_missing,
+        "sparse_zero_is_missing": model.sparse_zero_is_missing,
+        "spaces_are_underscores": model.spaces_are_underscores,
+        "feature_names": model.forest.feature_names,
+        "output_names": model.forest.output_names,
+        "column_names": columns.matched,
+        "column_players": columns.owners,
+        "engine": state.settings.engine,
+        "model_output": state.model_output,
+        "pipeline": state.reader.pipeline is not None,
+    }
+    texts = {
+        "players": list(columns.player_names),
+        "columns": list(columns.names),
+        "library": [model.library],
+        "python": [json.dumps(about)],
+    }
+    if state.output_names is not None:
+        texts["outputs"] = list(state.output_names)
+    numbers = {}
+    if state.rescaled is not None:
+        numbers = {
+            "background": np.ravel(state.rescaled.background).astype(np.float64),
+            "background_shares": np.ascontiguousarray(state.rescaled.shares),
+        }
+    try:
+        return state.core.to_bytes(texts, numbers)
+    except UnicodeEncodeError as error:
+        raise InputError(f"the name {error.object!r} is not valid Unicode, so it cannot be saved; rename it") from error
+
+
+def _labels(state: State) -> list[Any] | None:
+    """List the labels of the classes; only a loss needs them, so only a loss is refused if they are odd."""
+    classes = state.reader.model.classes
+    labels: list[Any] | None = None if classes is None else np.asarray(classes).tolist()
+    if labels is None or all(isinstance(label, (str, int, float, bool)) for label in labels):
+        return labels
+    if state.model_output == "log_loss":
+        raise InputError(f"the classes are {labels}, and only texts and numbers can be saved")
+    return None
+
+
+def _read(
+    data: Readable, n_jobs: int | None, memory_limit: int | None, encode: Encode | None = None
+) -> tuple[State, bool]:
+    """Read an explainer, and whether it still lacks the pipeline that pickle keeps beside it."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise InputError(f"a saved explainer is bytes, got a {type(data).__name__}")
+    settings = Settings.of("auto", n_jobs, memory_limit)
+    core, texts, numbers = _core.Explainer.from_bytes(
+        bytes(data), memory_limit=settings.memory_limit, n_threads=settings.n_threads
+    )
+    about = _About(texts)
+    settings = replace(settings, engine=about.of("engine", str))
+    has_pipeline = about.of("pipeline", bool)
+    # There is no library to compare with, so nothing is left to verify.
+    gate = Gate(is_open=False, n_threads=settings.n_threads)
+    model = _model(about, core, encode)
+    columns = _columns(about, core, model.spaces_are_underscores, has_pipeline=has_pipeline)
+    reader = Reader(model, columns, None, gate)
+    try:
+        state = State.of(reader, settings, core)
+    except InputError as error:
+        raise ModelError(f"the saved engine cannot explain the saved model: {error}") from error
+    state = replace(state, output_names=tuple(about.texts("outputs", None)) if "outputs" in texts else None)
+    return _with_output(state, about, numbers), has_pipeline
+
+
+def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model:
+    native, library = core.forest, about.only("library")
+    names = about.of("feature_names", list, optional=True), about.of("output_names", list, optional=True)
+    classes = about.of("classes", list, optional=True)
+    # Older files lack the last three entries; what they would say follows from the library's name.
+    sparse, spaces = (
+        about.of(f"{name}", bool, optional=True) for name in ("sparse_zero_is_missing", "spaces_are_underscores")
+    )
+    return Model(
+        forest=Forest.of_native(native, *names),
+        library=library,
+        link=about.of("link", str),
+        steepness=float(about.of("steepness", (int, float))),
+        classes=None if classes is None else np.array(classes),
+        encode=encode or from_description(about.of("recoding", dict, optional=True), native.n_features),
+        takes_missing=about.of("takes_missing", bool, optional=True) is not False,
+        sparse_zero_is_missing=library.startswith(("xgboost", "treelite")) if sparse is None else sparse,
+        spaces_are_underscores=library.startswith("lightgbm") if spaces is None else spaces,
+    )
+
+
+def _columns(about: _About, core: _core.Explainer, underscored: bool, *, has_pipeline: bool) -> Columns:
+    names = about.texts("columns", None if has_pipeline else core.forest.n_features)
+    matched = about.of("column_names", list, optional=True)
+    owners = about.of("column_players", list)
+    is_map = all(isinstance(player, int) and 0 <= player < core.n_players for player in owners)
+    if len(owners) != len(names) or not is_map or (matched is not None and len(matched) != len(names)):
+        raise ModelError("the saved names do not fit the model's columns")
+    return Columns(
+        matched=None if matched is None else tuple(str(name) for name in matched),
+        names=tuple(names),
+        owners=tuple(owners),
+        players=core.players,
+        player_names=tuple(about.texts("players", core.n_players)),
+        spaces_are_underscores=underscored and not has_pipeline,
+    )
+
+
+def _with_output(state: State, about: _About, numbers: Numbers) -> State:
+    name = about.of("model_output", str)
+    if name not in MODEL_OUTPUTS:
+        raise ModelError(f"the saved model_output is {name!r}, which this version does not know")
+    output = output_of(state.reader.model, name, "auto", has_background=True)
+    if output is None:
+        return state
+    n_features = state.forest.n_features
+    rows, shares = numbers.get("background"), numbers.get("background_shares")
+    if rows is None or shares is None or len(rows) != len(shares) * n_features:
+        raise ModelError("the saved background is incomplete")
+    return state.rescaling(output, rows.reshape(len(shares), n_features), shares)
+
+
+class _About:
+    """What Python wrote beside the arrays; each entry is checked when it is asked for."""
+
+    def __init__(self, texts: dict[str, list[str]]) -> None:
+        self._texts = texts
+        described = self.only("python")
+        try:
+            self._entries = json.loads(described)
+        except (ValueError, RecursionError) as error:
+            raise ModelError("the saved description is not valid JSON") from error
+        if not isinstance(self._entries, dict):
+            raise ModelError("the saved description is not a JSON object")
+
+    def only(self, name: str) -> str:
+        """Return a text that stands alone."""
+        return self.texts(name, 1)[0]
+
+    def texts(self, name: str, count: int | None) -> list[str]:
+        """Return a list of texts, which must have `count` entries."""
+        found = self._texts.get(name)
+        if found is None:
+            message = "; the file was not written from Python" if name == "python" else ""
+            raise ModelError(f"the saved explainer has no {name!r}{message}")
+        if count is not None and len(found) != count:
+            raise ModelError(f"the saved explainer has {len(found)} {name!r} where {count} belong")
+        return found
+
+    def of(self, name: str, kind: type | tuple[type, ...], *, optional: bool = False) -> Any:
+        """Return an entry of the description, which must be of this type."""
+        found = self._entries.get(name)
+        if not isinstance(found, kind) and not (optional and found is None):
+            raise ModelError(f"the saved {name!r} is {str(found)[:40]!r}, which is not what belongs there")
+        return found

@@ -1,0 +1,116 @@
+"""The state of an explainer: everything that it is made of, in one frozen object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap import _core
+from arborshap._util.checks import checked_weights
+from arborshap.exceptions import InputError
+from arborshap.explain.outputs import ModelOutput, OutputName
+from arborshap.explain.reader import Reader
+from arborshap.explain.rescaled import Rescaled
+from arborshap.explain.settings import Settings
+from arborshap.forest import Forest
+from arborshap.game.columns import Columns
+from arborshap.rows.frames import Rows
+from arborshap.rows.numbers import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an explainer is made of.
+
+    Attributes
+    ----------
+    reader
+        The model, its columns and players, and how rows are read.
+    settings
+        The engine, the threads and the memory limit.
+    core
+        The compiled forest, players and background.
+    output_names
+        The names of the outputs, if they have names.
+    rescaled
+        What computes probabilities or losses; ``None`` if the raw prediction is explained.
+    """
+
+    reader: Reader
+    settings: Settings
+    core: _core.Explainer
+    output_names: tuple[str, ...] | None
+    rescaled: Rescaled | None = None
+
+    @classmethod
+    def of(cls, reader: Reader, settings: Settings, core: _core.Explainer) -> Self:
+        """Put together an explainer of the raw prediction, and refuse an engine that cannot explain the model."""
+        core.plan(1, "shapley", settings.engine)
+        return cls(reader, settings, core, reader.model.forest.output_names)
+
+    @classmethod
+    def against(
+        cls, reader: Reader, settings: Settings, rows: Rows, sample_weight: Any, output: ModelOutput | None
+    ) -> Self:
+        """Compile an explainer against the rows of a background."""
+        matrix = rows.matrix
+        if len(matrix) == 0:
+            raise InputError("data has no rows; the background needs at least one")
+        weights = checked_weights(sample_weight, len(matrix))
+        reader.verify(matrix, "data")
+        state = cls.of(reader, settings, compiled(reader, settings, matrix, weights))
+        if output is None:
+            return state
+        shares = None if weights is None else weights / weights.sum()
+        return state.rescaling(output, matrix.copy(), shares)  # the caller's array may change
+
+    def rescaling(self, output: ModelOutput, background: Matrix, shares: NDArray[np.float64] | None) -> Self:
+        """Return the state that explains a function of the margins instead of the raw prediction."""
+        rescaled = Rescaled(
+            output, self.forest.native, self.core, self.columns.n_players, background, shares, self.settings.n_threads
+        )
+        names = None if output.is_loss else self.output_names
+        return replace(self, rescaled=rescaled, output_names=names)
+
+    @property
+    def columns(self) -> Columns:
+        """The columns of a row, and the players."""
+        return self.reader.columns
+
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+        return self.reader.model.forest
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers are explained per row."""
+        return self.forest.n_outputs if self.rescaled is None else self.rescaled.output.n_outputs
+
+    @property
+    def n_background(self) -> int:
+        """The number of background rows; 0 without a background."""
+        return self.core.n_background
+
+    @property
+    def model_output(self) -> OutputName:
+        """What is explained."""
+        return "raw" if self.rescaled is None else self.rescaled.output.name
+
+
+def compiled(
+    reader: Reader, settings: Settings, background: Matrix | None, weights: NDArray[np.float64] | None = None
+) -> _core.Explainer:
+    """Compile a forest and its players against a background, or without one."""
+    return _core.Explainer(
+        reader.model.forest.native,
+        players=reader.columns.players,
+        n_players=reader.columns.n_players,
+        background=background,
+        weights=weights,
+        memory_limit=settings.memory_limit,
+        n_threads=settings.n_threads,
+    )

@@ -1,0 +1,138 @@
+"""Values of rows that are read already, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import check_fits, checked_dtype
+from arborshap._util.progress import Report, reporting
+from arborshap.exceptions import InputError
+from arborshap.explain.outputs import check_no_labels
+from arborshap.explain.state import State, compiled
+from arborshap.game.indices import IndexName, order_of_index
+from arborshap.rows.numbers import Matrix
+
+Array: TypeAlias = NDArray[Any]
+
+_CHUNK = 2**25
+"""Float64 values computed at a time when the result is float32, so that the wide form of all never exists."""
+
+
+def values_of(
+    state: State,
+    rows: Matrix,
+    index: IndexName,
+    dtype: Any = np.float64,
+    progress: bool | Report = False,
+    y: Any = None,
+) -> Array:
+    """Compute an index: (rows, players[, players][, outputs])."""
+    settings = state.settings
+    if state.rescaled is not None:
+        values = state.rescaled.explain(rows, y, index, dtype, progress, settings.memory_limit)
+        return without_single_output(state, values)
+    check_no_labels(y)
+    state.reader.verify(rows, "X")  # without a background, these are the first rows to verify the model on
+
+    def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
+        return state.core.explain(part, index, engine=settings.engine, n_threads=settings.n_threads, progress=report)
+
+    players = (state.columns.n_players,) * order_of_index(index)
+    return _in_parts(state, compute, rows, (len(rows), *players, state.n_outputs), dtype, progress)
+
+
+def pair_values_of(
+    state: State,
+    rows: Matrix,
+    others: Matrix | None,
+    dtype: Any = np.float64,
+    progress: bool | Report = False,
+    y: Any = None,
+) -> Array:
+    """Compute the values of every pair: (rows, reference rows, players[, outputs])."""
+    if state.rescaled is not None:
+        against = state.rescaled if others is None else state.rescaled.against(others)
+        every = against.explain_pairs(rows, y, dtype, progress, state.settings.memory_limit)
+        return without_single_output(state, every)
+    check_no_labels(y)
+    n_others = state.n_background if others is None else len(others)
+
+    def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
+        return state.core.explain_pairs(part, others, n_threads=state.settings.n_threads, progress=report)
+
+    shape = (len(rows), n_others, state.columns.n_players, state.n_outputs)
+    return _in_parts(state, compute, rows, shape, dtype, progress)
+
+
+def contrast_of(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, NDArray[np.float64]]:
+    """Compute the mean values of rows against others, (1, players[, outputs]), and the others' mean prediction."""
+    for what, rows in (("x", ours), ("z", theirs)):
+        if len(rows) == 0:
+            raise InputError(f"{what} has no rows; a contrast needs at least one on either side")
+    if state.rescaled is not None:
+        values, base = state.rescaled.contrast(ours, theirs)
+    else:
+        settings = state.settings
+        against = compiled(state.reader, settings, theirs)
+        values = against.explain(ours, "shapley", engine=settings.engine, n_threads=settings.n_threads)
+        base = against.expected_value[np.newaxis]
+    return without_single_output(state, values.mean(axis=0, keepdims=True)), base
+
+
+def base_values_of(state: State, n_rows: int, y: Any) -> NDArray[np.float64]:
+    """Return what the values of each row are measured from: (rows, outputs)."""
+    base = np.empty((n_rows, state.n_outputs))
+    base[:] = state.core.expected_value if state.rescaled is None else state.rescaled.expected(y, n_rows)
+    return base
+
+
+def predictions_of(state: State, rows: Matrix) -> NDArray[np.float64] | None:
+    """Return what base value and values add up to, (rows, outputs); ``None`` for a loss, which needs labels."""
+    margins = state.forest.margin(rows, state.settings.n_threads)
+    if state.rescaled is None:
+        return margins
+    return None if state.rescaled.output.is_loss else state.rescaled.output.of(margins, None)
+
+
+def without_single_output(state: State, values: Array) -> Array:
+    """Drop the axis of outputs if there is only one output."""
+    return values.reshape(values.shape[:-1]) if state.n_outputs == 1 else values
+
+
+def _in_parts(
+    state: State,
+    compute: Callable[[Matrix, Report | None], NDArray[np.float64]],
+    rows: Matrix,
+    shape: tuple[int, ...],
+    dtype: Any,
+    progress: bool | Report,
+) -> Array:
+    """Compute all rows at once, or in parts where each is narrowed to float32 before the next is computed."""
+    kind = checked_dtype(dtype)
+    check_fits(shape, kind, state.settings.memory_limit)
+    if 0 in shape:
+        return without_single_output(state, np.empty(shape, kind))
+    if progress is False and kind == np.float64:  # nothing to tell and nothing to narrow: one row asks for speed
+        return without_single_output(state, compute(rows, None))
+    with reporting(progress) as report:
+        if kind == np.float64:
+            values: Array = compute(rows, report)
+        else:
+            values = np.empty(shape, kind)
+            step = max(1, _CHUNK // prod(shape[1:]))
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                values[start : start + step] = compute(part, _share(report, start, len(part), len(rows)))
+        if report is not None:
+            report(1.0)
+    return without_single_output(state, values)
+
+
+def _share(report: Report | None, start: int, length: int, total: int) -> Report | None:
+    """Turn the fraction of one part into the fraction of the whole."""
+    return None if report is None else lambda fraction: report((start + fraction * length) / total)

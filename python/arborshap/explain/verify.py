@@ -1,0 +1,106 @@
+"""The gate: before anything is explained, the trees as read must predict what the model's own library predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError, VerificationError
+from arborshap.models.model import Model
+from arborshap.rows.numbers import Matrix
+
+SAMPLE = 1000
+_SEARCHED = 100_000  # rows of a huge background looked at for extremes
+
+
+def verify(
+    model: Model,
+    background: Matrix,
+    what: str,
+    n_threads: int,
+    *,
+    own_prediction: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
+) -> None:
+    """Compare our margin with the library's raw prediction on rows of the background, which the caller calls `what`.
+
+    `own_prediction` is asked instead of the model where that is part of something larger: a pipeline predicts the raw
+    rows of these numbers.
+
+    Raises
+    ------
+    VerificationError
+        If they differ by more than the library's own arithmetic can explain.
+    InputError
+        If the library refuses to predict these rows.
+    """
+    raw_predict = model.raw_predict
+    if raw_predict is None:
+        return
+    numbers = rows_to_verify(background)
+    rows = background[numbers]
+    try:
+        theirs = np.asarray(raw_predict(rows) if own_prediction is None else own_prediction(numbers), dtype=np.float64)
+    except Exception as error:
+        message = (
+            f"{what}: {model.library} itself refuses to predict these rows ({error}); verify=False skips asking it"
+        )
+        raise InputError(message) from error
+    ours = model.forest.native.margin(rows, n_threads)
+    if theirs.shape != ours.shape:
+        raise VerificationError(
+            f"{model.library} predicts an array of shape {theirs.shape} where the trees as read give {ours.shape}"
+        )
+    gap = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
+    gap[np.isnan(gap)] = np.inf
+    wrong = gap > model.tolerance * _size_of_margins(model, theirs)
+    if wrong.any():
+        at, output = np.unravel_index(int(np.where(wrong, gap, -1.0).argmax()), gap.shape)
+        which = f" for output {output}" if ours.shape[1] > 1 else ""
+        raise VerificationError(
+            f"row {numbers[at]} of {what}: {model.library} predicts {float(theirs[at, output])!r}{which}, but the "
+            f"trees as read give {float(ours[at, output])!r}; {int(wrong.any(axis=1).sum())} of {len(rows)} rows "
+            "differ. The values would explain another model. Check that these are the numbers the model itself "
+            "is given; if they are, please report it with the model. verify=False explains the trees as read."
+        )
+
+
+def rows_to_verify(background: Matrix) -> NDArray[np.intp]:
+    """Choose all rows of a small background, about a thousand of a large one that reach many leaves.
+
+    Half are spread evenly; half hold the least, the greatest or a missing value of some feature, since those take the
+    outer branches.
+    """
+    n = len(background)
+    if n <= SAMPLE:
+        return np.arange(n)
+    searched = np.unique(np.linspace(0, n - 1, min(n, _SEARCHED)).astype(np.intp))
+    values = background[searched]
+    missing = np.isnan(values)
+    if missing.any():
+        low = np.where(missing, np.inf, values).argmin(axis=0)
+        high = np.where(missing, -np.inf, values).argmax(axis=0)
+    else:
+        low, high = values.argmin(axis=0), values.argmax(axis=0)
+    extreme = searched[np.unique(np.concatenate([low, high, missing.argmax(axis=0)]))]
+    if len(extreme) > SAMPLE // 2:
+        extreme = extreme[np.linspace(0, len(extreme) - 1, SAMPLE // 2).astype(np.intp)]
+    spread = np.linspace(0, n - 1, SAMPLE - len(extreme)).astype(np.intp)
+    return np.union1d(spread, extreme)
+
+
+def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, per output, the scale to which the library's rounding is relative.
+
+    A margin may be small because large leaves cancel, so the largest leaf counts as well as the largest margin.
+    """
+    forest = model.forest
+    sizes = np.abs(forest.base)
+    if forest.value.ndim == 2:
+        sizes = np.maximum(sizes, np.abs(forest.value).max(axis=0, initial=0.0))
+    else:
+        of_trees = np.maximum.reduceat(np.abs(forest.value), forest.tree_offsets[:-1])
+        np.maximum.at(sizes, forest.tree_output, of_trees)
+    finite = np.where(np.isfinite(theirs), np.abs(theirs), 0.0)
+    return np.asarray(np.maximum(sizes, finite.max(axis=0, initial=0.0)))

@@ -1,0 +1,291 @@
+"""Building a `Forest` tree by tree: what the loaders use, and the way to feed a model of any other library."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arborshap.exceptions import ModelError
+from arborshap.forest.forest import Forest, NodeFlag, as_array, count, frozen_copy
+
+Rule: TypeAlias = Literal["<", "<="]
+Precision: TypeAlias = Literal["float32", "float64"]
+Missing: TypeAlias = Literal["nan", "none", "zero"]
+CategorySet: TypeAlias = Collection[int] | NDArray[Any]
+
+_MISSING: dict[str, int] = {"nan": 0, "none": NodeFlag.NAN_IS_ZERO, "zero": NodeFlag.ZERO_IS_MISSING}
+
+
+class ForestBuilder:
+    """Collects trees one at a time and joins them into a `Forest`.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns a row has.
+    n_outputs : int
+        Numbers predicted for a row.
+    rule : {"<", "<="}
+        When a value goes left: ``x < threshold`` (XGBoost) or ``x <= threshold`` (most others).
+    precision : {"float32", "float64"}
+        Whether the library rounds a row's values to float32 before it compares them. Thresholds are never rounded.
+
+    Examples
+    --------
+    A stump on the second of two columns, worth -1 where it is at most 0.5 or missing, and 2 elsewhere:
+
+    >>> builder = ForestBuilder(n_features=2, rule="<=", precision="float64")
+    >>> builder.add_tree(
+    ...     left=[1, -1, -1], right=[2, -1, -1], feature=[1, 0, 0], threshold=[0.5, 0, 0], value=[0, -1, 2],
+    ...     default_left=True,
+    ... )
+    >>> builder.build(base=10).margin([[0.0, 0.5], [0.0, 0.6]])
+    array([[ 9.],
+           [12.]])
+    """
+
+    def __init__(self, n_features: int, n_outputs: int = 1, *, rule: Rule, precision: Precision) -> None:
+        if rule not in ("<", "<="):
+            raise ModelError(f'rule must be "<" or "<=", not {rule!r}')
+        if precision not in ("float32", "float64"):
+            raise ModelError(f'precision must be "float32" or "float64", not {precision!r}')
+        self.n_features = count("n_features", n_features)
+        self.n_outputs = count("n_outputs", n_outputs)
+        self._flags = (NodeFlag.LESS_EQUAL if rule == "<=" else 0) | (NodeFlag.FLOAT32 if precision == "float32" else 0)
+        self._trees: list[dict[str, NDArray[Any]]] = []
+        self._outputs: list[int] = []
+        self._sizes: list[int] = []
+        self._sets: dict[int, NDArray[np.uint32]] = {}
+        self._n_nodes = 0
+
+    def add_tree(
+        self,
+        *,
+        left: ArrayLike,
+        right: ArrayLike,
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        value: ArrayLike,
+        output: int = 0,
+        default_left: ArrayLike = False,
+        missing: Missing | Sequence[Missing] = "nan",
+        categories: Mapping[int, CategorySet] | None = None,
+        members_left: ArrayLike = True,
+        negative_fraction_is_zero: bool = False,
+        cover: ArrayLike | None = None,
+    ) -> None:
+        """Add one tree; arrays run over its nodes and node 0 is the root.
+
+        Parameters
+        ----------
+        left, right : array of int
+            Children; -1 for both makes a leaf.
+        feature : array of int
+            Column each node tests; ignored in leaves.
+        threshold : array of float
+            What the column is compared with; ignored in leaves and categorical nodes.
+        value : array of float, (nodes,) or (nodes, n_outputs)
+            Leaf values: one number, added to `output`, or one per output. All trees of a forest do the same.
+        output : int
+            The output the tree adds to, when leaves hold one number.
+        default_left : bool or array of bool
+            Where missing values go.
+        missing : {"nan", "none", "zero"}, or one of them per node
+            What is missing: NaN; nothing (NaN counts as 0); NaN and values within 1e-35 of 0.
+        categories : mapping of node to categories, optional
+            Makes these nodes test membership of the truncated value in a set of non-negative integers.
+        members_left : bool or array of bool
+            Whether members of a set go left and all others right, or the other way round.
+        negative_fraction_is_zero : bool
+            Whether a value in (-1, 0) counts as category 0.
+        cover : array of float, optional
+            Training weight that reached each node; given for all trees or for none.
+        """
+        # Only shapes are looked at here; numbers are checked and converted for all trees at once, in `build`.
+        where = f"tree {len(self._trees)}"
+        tree = {"left": _compact(f"{where}: left", left)}
+        if tree["left"].ndim != 1:
+            raise ModelError(f"{where}: left must have 1 dimension, but its shape is {tree['left'].shape}")
+        n = len(tree["left"])
+        tree["right"] = _compact(f"{where}: right", right)
+        tree["feature"] = _compact(f"{where}: feature", feature)
+        tree["threshold"] = _compact(f"{where}: threshold", threshold)
+        tree["value"] = _compact(f"{where}: value", value)
+        if cover is not None:
+            tree["cover"] = _compact(f"{where}: cover", cover)
+        has_vectors = tree["value"].ndim == 2
+        for name, array in tree.items():
+            if array.shape != ((n, self.n_outputs) if has_vectors and name == "value" else (n,)):
+                raise ModelError(
+                    f"{where}: {name} has shape {array.shape}, but left has {n} entries, one per node"
+                    + (f", and there are {self.n_outputs} outputs" if has_vectors else "")
+                )
+        tree["default_left"] = _compact(f"{where}: default_left", default_left)
+        tree["members_left"] = as_array(f"{where}: members_left", members_left)
+        tree["negative_fraction_is_zero"] = as_array(f"{where}: negative_fraction_is_zero", negative_fraction_is_zero)
+        tree["missing"] = _missing_flags(where, missing)
+        for name in ("default_left", "members_left", "negative_fraction_is_zero", "missing"):
+            if tree[name].shape not in ((), (n,)):
+                raise ModelError(f"{where}: {name} has shape {tree[name].shape}, but the tree has {n} nodes")
+        if categories:
+            self._add_sets(where, categories, n)
+        self._trees.append(tree)
+        self._outputs.append(-1 if has_vectors else count(f"{where}: output", output))
+        self._sizes.append(n)
+        self._n_nodes += n
+
+    def _add_sets(self, where: str, categories: Mapping[int, CategorySet], n: int) -> None:
+        for node, members in categories.items():
+            if not 0 <= node < n:
+                raise ModelError(f"{where}: categories are given for node {node}, but there are {n} nodes")
+            ids = members if isinstance(members, np.ndarray) else list(members)
+            found = frozen_copy(f"{where}, node {node}: categories", ids, np.uint32)
+            # Most come in order, and sorting takes many times the memory.
+            self._sets[self._n_nodes + node] = found if (found[1:] > found[:-1]).all() else np.unique(found)
+
+    def build(
+        self,
+        *,
+        base: ArrayLike = 0.0,
+        feature_names: Iterable[str] | None = None,
+        output_names: Iterable[str] | None = None,
+    ) -> Forest:
+        """Join the trees.
+
+        Parameters
+        ----------
+        base : float or array of float, (n_outputs,)
+            What the trees' sum starts from.
+        feature_names, output_names : iterable of str, optional
+            Names of the columns and of the outputs.
+
+        Returns
+        -------
+        Forest
+            Validated: an error names the tree and the node at fault.
+        """
+        if len({tree["value"].ndim for tree in self._trees}) > 1:
+            raise ModelError("some trees hold one value per leaf and others one per output; all must do the same")
+        has_cover = {"cover" in tree for tree in self._trees}
+        if len(has_cover) > 1:
+            raise ModelError("cover must be given for every tree or for none")
+        start = as_array("base", base)
+        if start.shape not in ((), (self.n_outputs,)):
+            raise ModelError(f"base has shape {start.shape} for {self.n_outputs} outputs")
+        left, right = self._joined("left", np.int32), self._joined("right", np.int32)
+        leaf = (left == -1) & (right == -1)
+        nodes = sorted(self._sets)
+        categorical = np.zeros(self._n_nodes, np.bool_)
+        categorical[nodes] = True
+        sets = [self._sets[node] for node in nodes]
+        # What libraries leave in the entries that mean nothing is never looked at.
+        return Forest(
+            n_features=self.n_features,
+            tree_offsets=np.cumsum([0, *self._sizes]),
+            left=left,
+            right=right,
+            feature=self._joined("feature", np.int32, ignored=leaf),
+            threshold=self._joined("threshold", np.float64, ignored=leaf | categorical),
+            flags=self._joined_flags(leaf, categorical),
+            value=self._joined("value", np.float64, ignored=~leaf),
+            tree_output=np.array(self._outputs, np.int32),
+            base=np.broadcast_to(start, self.n_outputs),
+            category_nodes=np.array(nodes, np.int64),
+            category_offsets=np.cumsum([0, *map(len, sets)]),
+            categories=np.concatenate(sets) if sets else np.empty(0, np.uint32),
+            cover=self._joined("cover", np.float64) if True in has_cover else None,
+            feature_names=None if feature_names is None else tuple(feature_names),
+            output_names=None if output_names is None else tuple(output_names),
+        )
+
+    def _joined(self, name: str, dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None = None) -> NDArray[Any]:
+        """Join one array of all trees; entries that are ignored become 0."""
+        parts = [tree[name] for tree in self._trees]
+        if all(_keeps_numbers(part, dtype) for part in parts):
+            joined = np.concatenate(parts, dtype=dtype, casting="unsafe") if parts else np.empty(0, dtype)
+            _clear(joined, ignored)
+            joined.flags.writeable = False
+            return joined
+        # Tree by tree, to say which one is at fault; if none is, what does not fit is ignored.
+        masks = [None] * len(parts) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
+        return np.concatenate(
+            [
+                _converted(f"tree {t}: {name}", part, dtype, mask)
+                for t, (part, mask) in enumerate(zip(parts, masks, strict=True))
+            ]
+        )
+
+    def _joined_flags(self, leaf: NDArray[np.bool_], categorical: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        flags = np.full(self._n_nodes, int(self._flags), np.uint8)
+        flags |= self._spread("missing")
+        flags[self._switched("default_left")] |= np.uint8(NodeFlag.DEFAULT_LEFT)
+        if categorical.any():
+            flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
+            flags[categorical & self._switched("members_left")] |= np.uint8(NodeFlag.MEMBERS_LEFT)
+            is_zero = self._switched("negative_fraction_is_zero")
+            flags[categorical & is_zero] |= np.uint8(NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
+        flags[leaf] = 0
+        return flags
+
+    def _spread(self, name: str) -> NDArray[Any]:
+        """Join what may be given per node or once per tree."""
+        parts = [tree[name] for tree in self._trees]
+        if all(part.ndim == 0 for part in parts):
+            return np.repeat(np.array(parts, parts[0].dtype if parts else np.uint8), self._sizes)
+        return np.concatenate(
+            [np.repeat(part, n) if part.ndim == 0 else part for part, n in zip(parts, self._sizes, strict=True)]
+        )
+
+    def _switched(self, name: str) -> NDArray[np.bool_]:
+        """Join what is true or false."""
+        joined = self._spread(name)
+        if joined.size and not (joined.dtype.kind in "iub" and joined.min() >= 0 and joined.max() <= 1):
+            wrong = [not np.isin(tree[name], (0, 1)).all() for tree in self._trees]
+            raise ModelError(f"tree {wrong.index(True)}: {name} must be true or false for every node")
+        return joined.astype(np.bool_)
+
+
+def _compact(name: str, given: ArrayLike) -> NDArray[Any]:
+    """The array itself, or a compact copy of one that is strewn over memory.
+
+    Libraries show each array of a tree as one field of its nodes. Copied now, while the nodes are in cache, they need
+    not be gone through once for every array when all trees are joined.
+    """
+    array = as_array(name, given)
+    return array if array.ndim == 0 else np.ascontiguousarray(array)
+
+
+def _keeps_numbers(array: NDArray[Any], dtype: type[np.number[Any]]) -> bool:
+    """Whether every number of the array is one of `dtype`'s, as far as can be said at a glance."""
+    if array.dtype.kind not in ("iub" if issubclass(dtype, np.integer) else "iubf"):
+        return False
+    if np.can_cast(array.dtype, dtype) or not array.size or not issubclass(dtype, np.integer):
+        return True
+    bounds = np.iinfo(dtype)
+    return bool(bounds.min <= array.min() and array.max() <= bounds.max)
+
+
+def _clear(array: NDArray[Any], ignored: NDArray[np.bool_] | None) -> None:
+    if ignored is not None:
+        np.copyto(array, 0, where=ignored if array.ndim == 1 else ignored[:, np.newaxis])
+
+
+def _converted(
+    name: str, array: NDArray[Any], dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None
+) -> NDArray[Any]:
+    array = array.copy()
+    _clear(array, ignored)
+    return frozen_copy(name, array, dtype, (1, 2) if name.endswith("value") else (1,))
+
+
+def _missing_flags(where: str, missing: str | Sequence[str]) -> NDArray[np.uint8]:
+    kinds = [missing] if isinstance(missing, str) else list(missing)
+    unknown = next((kind for kind in kinds if kind not in _MISSING), None)
+    if unknown is not None:
+        raise ModelError(f"{where}: missing must be one of {', '.join(map(repr, _MISSING))}, not {unknown!r}")
+    if isinstance(missing, str):
+        return np.array(_MISSING[missing], np.uint8)
+    return np.array([_MISSING[kind] for kind in kinds], np.uint8)

@@ -1,0 +1,137 @@
+"""The columns of a row: what they are called, and which player each one belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import checked_names
+from arborshap.exceptions import InputError, ModelError
+
+_SAVED_AS = {"column_names": str, "data_names": str, "players": int, "data_players": int, "player_names": str}
+"""The entries that describe columns in a saved background, and the type of what each one lists."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns that a row has, and the players of the game.
+
+    A row's columns are the model's features, or, for a pipeline, the raw columns that go into it.
+
+    Attributes
+    ----------
+    matched
+        The names that a frame's columns are matched to; ``None`` if neither the model nor its rows have names.
+    names
+        What the columns are called in results.
+    owners
+        The player of each column.
+    players : array of int32
+        The player of each of the model's features: the paper's index map.
+    player_names
+        The names of the players.
+    spaces_are_underscores
+        Whether `matched` spells the columns with underscores for the spaces they had in training (LightGBM).
+    """
+
+    matched: tuple[str, ...] | None
+    names: tuple[str, ...]
+    owners: tuple[int, ...]
+    players: NDArray[np.int32]
+    player_names: tuple[str, ...]
+    spaces_are_underscores: bool = False
+
+    @property
+    def n_players(self) -> int:
+        """The number of players."""
+        return len(self.player_names)
+
+    @property
+    def owner_names(self) -> list[str]:
+        """The name of each column's player."""
+        return [self.player_names[player] for player in self.owners]
+
+    def renamed(self, player_names: Sequence[str]) -> Self:
+        """Return the same columns with other names of the players."""
+        names = checked_names(player_names, self.n_players)
+        return self if names is None else replace(self, player_names=tuple(names))
+
+    def agreed_with(self, other: Columns) -> Columns:
+        """Return the columns of two parts of a background, which must be the same where both have names."""
+        if self.matched is None or other.matched is None:
+            return other if self.matched is None else self
+        if self.matched != other.matched:
+            raise other_columns("one part was made of", self.matched, other.matched)
+        if self.player_names != other.player_names:
+            raise InputError(
+                "these parts of a background call their groups differently: "
+                f"{list(self.player_names)}, {list(other.player_names)}"
+            )
+        return self
+
+    def adopted_by(self, wanted: Columns, *, keep_groups: bool) -> Columns:
+        """Return the columns for an explainer that a background is given to.
+
+        Parameters
+        ----------
+        wanted
+            The columns as the explainer knows them from its model and arguments.
+        keep_groups
+            Whether the explainer takes over this background's players, because it was given no groups of its own.
+        """
+        if wanted.matched is None:
+            wanted = replace(wanted, matched=self.matched, names=self.names)
+        if len(self.players) != len(wanted.players):
+            raise InputError("the background and the model do not belong together: they have different columns")
+        if self.matched not in (None, wanted.matched):
+            raise other_columns("the background was made of", self.matched, wanted.matched or ())
+        if not keep_groups:
+            return wanted
+        # Columns that play alone are called what the explainer calls them.
+        called = dict(zip(self.names, wanted.names, strict=True))
+        player_names = tuple(called.get(name, name) for name in self.player_names)
+        return replace(wanted, players=self.players, owners=self.owners, player_names=player_names)
+
+    def to_json(self) -> dict[str, Any]:
+        """Describe the columns in terms of JSON."""
+        return {
+            "column_names": None if self.matched is None else list(self.matched),
+            "data_names": list(self.names),
+            "players": self.players.tolist(),
+            "data_players": list(self.owners),
+            "player_names": list(self.player_names),
+        }
+
+    @classmethod
+    def from_json(cls, described: Any) -> Self:
+        """Read a description, which may have been tampered with."""
+        for key, kind in _SAVED_AS.items():
+            found = described.get(key, 0) if isinstance(described, dict) else 0
+            if not (found is None and key == "column_names") and not (
+                isinstance(found, list) and all(isinstance(entry, kind) for entry in found)
+            ):
+                raise ModelError(f"the names of the background's columns cannot be read: {key!r} is damaged")
+        players, owners = described["players"], described["data_players"]
+        names, matched, n_players = described["data_names"], described["column_names"], len(described["player_names"])
+        lengths = {len(owners), len(names), len(matched or names)}
+        if len(lengths) > 1 or not all(0 <= player < n_players for player in [*players, *owners]):
+            raise ModelError("the names of the background's columns do not fit together")
+        return cls(
+            matched=None if matched is None else tuple(matched),
+            names=tuple(names),
+            owners=tuple(owners),
+            players=np.array(players, np.int32),
+            player_names=tuple(described["player_names"]),
+        )
+
+
+def other_columns(whose: str, ours: Sequence[str] | None, theirs: Sequence[str]) -> InputError:
+    """Build the error for columns that are told apart by their names, and differ."""
+    return InputError(
+        f"{whose} the columns {None if ours is None else list(ours)}, in this order, which is not {list(theirs)}; the "
+        "model does not name its columns, so give feature_names wherever its rows are"
+    )

@@ -1,0 +1,20 @@
+"""The indices of a game that can be computed, by the names that callers use."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
+PlayerIndexName: TypeAlias = Literal["shapley", "banzhaf"]
+PairIndexName: TypeAlias = Literal["taylor", "interaction"]
+
+PLAYER_INDICES: tuple[PlayerIndexName, ...] = ("shapley", "banzhaf")
+"""Indices with one value per player."""
+PAIR_INDICES: tuple[PairIndexName, ...] = ("taylor", "interaction")
+"""Indices with one value per pair of players."""
+INDICES: tuple[IndexName, ...] = ("shapley", "taylor", "interaction", "banzhaf")
+
+
+def order_of_index(index: str) -> int:
+    """Return how many players one value of the index belongs to."""
+    return 2 if index in PAIR_INDICES else 1

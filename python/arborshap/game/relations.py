@@ -1,0 +1,289 @@
+"""Which columns that come out of a fitted scikit-learn transformer depend on which that go in.
+
+Read from the fitted objects, never from names. Of a transformer that is not known here, every column that comes out is
+taken to depend on all that go in; then those play as one, and what is computed for them is still exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.rows.numbers import is_missing
+
+Sources: TypeAlias = list[frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What each column that comes out depends on.
+
+    Attributes
+    ----------
+    n_inputs
+        How many columns go in.
+    sources
+        For each column that comes out, the numbers of those going in that may change it; none for a constant.
+    """
+
+    n_inputs: int
+    sources: Sources
+
+    def then(self, later: Relation) -> Relation:
+        """Relate what goes into this to what comes out of a later one."""
+        joined: dict[frozenset[int], frozenset[int]] = {}
+        for wanted in later.sources:
+            if wanted not in joined:
+                joined[wanted] = frozenset().union(*(self.sources[j] for j in wanted))
+        return Relation(self.n_inputs, [joined[wanted] for wanted in later.sources])
+
+
+def components(n_columns: int, sets: Iterable[Iterable[int]]) -> list[int]:
+    """Number the columns by the players they belong to: columns that a set has in common have the same one.
+
+    Players are numbered by their first column.
+    """
+    parent = list(range(n_columns))
+
+    def root(column: int) -> int:
+        while parent[column] != column:
+            parent[column] = parent[parent[column]]
+            column = parent[column]
+        return column
+
+    for members in sets:
+        first, *others = sorted(map(root, members)) or [0]
+        for other in others:
+            parent[root(other)] = root(first)
+    number: dict[int, int] = {}
+    return [number.setdefault(root(column), len(number)) for column in range(n_columns)]
+
+
+def transforming_steps(pipeline: Any) -> list[tuple[str, Any]]:
+    """List the steps of a pipeline that do something to the rows, without a last one that predicts."""
+    steps = [(name, step) for name, step in pipeline.steps if step is not None and not _is(step, "passthrough")]
+    if steps and not hasattr(steps[-1][1], "transform"):
+        steps.pop()
+    return steps
+
+
+def relation_of(transformer: Any, n_inputs: int | None = None, n_outputs: int | None = None) -> Relation:
+    """Read a fitted transformer.
+
+    Parameters
+    ----------
+    transformer
+        A transformer of scikit-learn, or of anyone who keeps to its conventions; a pipeline of such.
+    n_inputs
+        How many columns go in; what it was fitted on, if left out.
+    n_outputs
+        How many come out, where that is known from elsewhere, such as from the step that comes next.
+
+    Raises
+    ------
+    ModelError
+        If it is not fitted.
+    UnsupportedModelError
+        If it does not say how many columns it gives.
+    """
+    kind = type(transformer).__name__
+    if n_inputs is None:
+        n_inputs = fitted_width(transformer)
+        if n_inputs is None:
+            raise ModelError(f"this {kind} is not fitted, or does not know its columns; call fit() with a 2-D table")
+    try:
+        sources = _read(transformer, n_inputs, n_outputs)
+    except AttributeError as error:
+        raise ModelError(f"this {kind} is not fitted: {error}") from error
+    if sources is None:
+        width = n_outputs if n_outputs is not None else _declared_width(transformer)
+        if width is None:
+            raise UnsupportedModelError(
+                f"{kind} does not say how many columns it gives; let it have a get_feature_names_out() method"
+            )
+        sources = [frozenset(range(n_inputs))] * width
+    if n_outputs is not None and len(sources) != n_outputs:
+        raise ModelError(f"this {kind} gives {len(sources)} columns, but what comes next was fitted on {n_outputs}")
+    return Relation(n_inputs, sources)
+
+
+def fitted_width(estimator: Any) -> int | None:
+    """Return how many columns an estimator, or the first step of a pipeline that does something, was fitted on."""
+    if "Pipeline" in _sklearn_classes(estimator):
+        steps = transforming_steps(estimator)
+        return fitted_width(steps[0][1] if steps else estimator.steps[-1][1])
+    try:
+        return int(estimator.n_features_in_)
+    except (AttributeError, TypeError):
+        return None
+
+
+def fitted_names(estimator: Any) -> list[str] | None:
+    """Return the names of the columns it was fitted on, if that was a frame."""
+    if "Pipeline" in _sklearn_classes(estimator):
+        steps = transforming_steps(estimator)
+        return fitted_names(steps[0][1]) if steps else None
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def names_out(transformer: Any) -> list[str] | None:
+    """Return what a transformer calls the columns that come out, if it calls them anything."""
+    try:
+        if "Pipeline" in _sklearn_classes(transformer) and not hasattr(transformer, "transform"):
+            transformer = transformer[:-1]
+        return [str(name) for name in transformer.get_feature_names_out()]
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def chain(steps: Sequence[Any], n_inputs: int, n_outputs: int | None) -> Relation:
+    """Read transformers that follow one another; each was fitted on as many columns as the one before gives."""
+    relation = Relation(n_inputs, _each(range(n_inputs)))
+    widths = [*map(fitted_width, steps[1:]), n_outputs]
+    for step, width in zip(steps, widths, strict=False):
+        relation = relation.then(relation_of(step, len(relation.sources), width))
+    return relation
+
+
+def _read(transformer: Any, n_inputs: int, n_outputs: int | None) -> Sources | None:
+    """Apply the rule for a class of scikit-learn, or for a subclass that leaves its `transform` alone."""
+    ancestry = type(transformer).__mro__
+    owner = next((cls for cls in ancestry if "transform" in vars(cls)), None)
+    for cls in ancestry:
+        if owner is None or cls.__module__.partition(".")[0] != "sklearn" or not issubclass(cls, owner):
+            continue
+        if cls.__name__ == "Pipeline":
+            return chain([step for _, step in transforming_steps(transformer)], n_inputs, n_outputs).sources
+        if cls.__name__ in _RULES:
+            return _RULES[cls.__name__](transformer, n_inputs)
+    return None
+
+
+def _sklearn_classes(estimator: Any) -> set[str]:
+    return {cls.__name__ for cls in type(estimator).__mro__ if cls.__module__.partition(".")[0] == "sklearn"}
+
+
+def _is(step: Any, word: str) -> bool:
+    return isinstance(step, str) and step == word
+
+
+def _declared_width(transformer: Any) -> int | None:
+    names = names_out(transformer)
+    return None if names is None else len(names)
+
+
+# --- one rule for each kind ---------------------------------------------------------------------------------------
+
+
+def _each(columns: Iterable[Any]) -> Sources:
+    return [frozenset([int(column)]) for column in columns]
+
+
+def _one_to_one(_: Any, n_inputs: int) -> Sources:
+    return _each(range(n_inputs))
+
+
+def _selected(selector: Any, _: int) -> Sources:
+    return _each(selector.get_support(indices=True))
+
+
+def _one_hot(encoder: Any, n_inputs: int) -> Sources:
+    # Categories without those dropped, and with the infrequent ones of a column together.
+    return _repeated(n_inputs, encoder._n_features_outs)
+
+
+def _binned(binner: Any, n_inputs: int) -> Sources:
+    return _each(range(n_inputs)) if binner.encode == "ordinal" else _repeated(n_inputs, binner.n_bins_)
+
+
+def _target_encoded(encoder: Any, n_inputs: int) -> Sources:
+    per_column = len(encoder.classes_) if encoder.target_type_ == "multiclass" else 1
+    return _repeated(n_inputs, [per_column] * n_inputs)
+
+
+def _splines(transformer: Any, n_inputs: int) -> Sources:
+    return _repeated(n_inputs, [transformer.n_features_out_ // n_inputs] * n_inputs)
+
+
+def _repeated(n_inputs: int, counts: Sequence[int]) -> Sources:
+    return _each(np.repeat(np.arange(n_inputs), counts))
+
+
+def _imputed(imputer: Any, n_inputs: int) -> Sources:
+    """A column nothing is known of is left out; then come the columns that say where something was missing."""
+    statistics = imputer.statistics_
+    kept = np.arange(n_inputs)
+    if not getattr(imputer, "keep_empty_features", False):
+        kept = np.array([j for j in kept if not is_missing(statistics[j])], np.intp)
+    marked = imputer.indicator_.features_ if imputer.add_indicator else ()
+    return _each([*kept, *marked])
+
+
+def _marked_missing(indicator: Any, _: int) -> Sources:
+    return _each(indicator.features_)
+
+
+def _polynomial(transformer: Any, _: int) -> Sources:
+    return [frozenset(np.flatnonzero(powers).tolist()) for powers in transformer.powers_]
+
+
+def _function(transformer: Any, n_inputs: int) -> Sources | None:
+    """Nothing is known of a function, unless there is none or numpy itself applies it cell by cell."""
+    function = transformer.func
+    by_cell = isinstance(function, np.ufunc) and function.nin == function.nout == 1 and not transformer.kw_args
+    return _each(range(n_inputs)) if function is None or by_cell else None
+
+
+def _columns(transformer: Any, n_inputs: int) -> Sources:
+    sources: Sources = [frozenset()] * max((part.stop for part in transformer.output_indices_.values()), default=0)
+    for name, fitted, _ in transformer.transformers_:
+        part = transformer.output_indices_[name]
+        if part.start == part.stop:
+            continue
+        taken = transformer._transformer_to_input_indices[name]
+        picked = Relation(n_inputs, _each(taken))
+        inner = (
+            Relation(len(taken), _each(range(len(taken))))
+            if _is(fitted, "passthrough")
+            else relation_of(fitted, len(taken), part.stop - part.start)
+        )
+        sources[part] = picked.then(inner).sources
+    return sources
+
+
+def _union(union: Any, n_inputs: int) -> Sources:
+    sources: Sources = []
+    for _, fitted in union.transformer_list:
+        if _is(fitted, "passthrough"):
+            sources += _each(range(n_inputs))
+        elif not _is(fitted, "drop"):
+            sources += relation_of(fitted, n_inputs).sources
+    return sources
+
+
+_RULES: dict[str, Callable[[Any, int], Sources | None]] = {
+    "Binarizer": _one_to_one,
+    "ColumnTransformer": _columns,
+    "FeatureUnion": _union,
+    "FunctionTransformer": _function,
+    "KBinsDiscretizer": _binned,
+    "MaxAbsScaler": _one_to_one,
+    "MinMaxScaler": _one_to_one,
+    "MissingIndicator": _marked_missing,
+    "OneHotEncoder": _one_hot,
+    "OrdinalEncoder": _one_to_one,
+    "PolynomialFeatures": _polynomial,
+    "PowerTransformer": _one_to_one,
+    "QuantileTransformer": _one_to_one,
+    "RobustScaler": _one_to_one,
+    "SelectorMixin": _selected,
+    "SimpleImputer": _imputed,
+    "SplineTransformer": _splines,
+    "StandardScaler": _one_to_one,
+    "TargetEncoder": _target_encoded,
+}

@@ -1,0 +1,1 @@
+"""Models of CatBoost, live and from files."""

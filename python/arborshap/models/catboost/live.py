@@ -1,0 +1,53 @@
+"""CatBoost: a live model, or the JSON it is exported as."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError
+from arborshap.models.catboost.document import read_document
+from arborshap.models.json import parse_json
+from arborshap.models.model import Model
+from arborshap.models.supported import unsupported
+
+
+def load(model: Any) -> Model:
+    """Read a fitted model by way of its own JSON export."""
+    import catboost
+
+    if not isinstance(model, catboost.CatBoost):
+        raise unsupported(model)
+    if not model.is_fitted():
+        raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.json")
+        model.save_model(path, format="json")
+        with open(path, "rb") as file:
+            exported = file.read()
+    classes = _classes(model)
+    forest, link = read_document(parse_json(exported, "what CatBoost exported"), classes)
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        # Not every class lets its own predict say so, but this one always can.
+        raw = catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", thread_count=1)
+        return np.asarray(raw, np.float64).reshape(len(rows), forest.n_outputs)
+
+    return Model(
+        forest=forest,
+        library=f"catboost {catboost.__version__}",
+        link=link,
+        classes=classes,
+        raw_predict=raw_predict,
+        ask_margins=lambda pipeline, rows: pipeline.predict(rows, prediction_type="RawFormulaVal"),
+    )
+
+
+def _classes(model: Any) -> NDArray[Any] | None:
+    """Return the labels of a classifier; a regressor has none, and nor has a model of several labels at once."""
+    labels = np.asarray(model.classes_)
+    return labels if labels.ndim == 1 and len(labels) > 1 else None

@@ -1,0 +1,48 @@
+"""Taking fields out of a parsed model file, with errors that say which field is missing or of the wrong kind."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from arborshap._util.checks import is_whole
+from arborshap.exceptions import ModelError
+
+T = TypeVar("T")
+
+
+def shown(found: Any) -> str:
+    """Show a value of a file in an error, but not at any length."""
+    text = repr(found[:80] if isinstance(found, (str, bytes)) else found)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def take(document: Any, key: str, kind: type[T], where: str) -> T:
+    """Return ``document[key]``, which must be there and be of the kind; `where` names the document in errors."""
+    if not isinstance(document, dict) or key not in document:
+        raise ModelError(f"{where}: {key!r} is missing; the file is damaged or not of this format")
+    found = document[key]
+    if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
+        raise ModelError(f"{where}: {key!r} must be {kind.__name__}, not {type(found).__name__}")
+    return found
+
+
+def take_list(document: Any, key: str, where: str) -> Any:
+    """Return ``document[key]``, which must be a list or an array."""
+    if not isinstance(document, dict) or key not in document:
+        raise ModelError(f"{where}: {key!r} is missing; the file is damaged or not of this format")
+    found = document[key]
+    if not isinstance(found, list) and not hasattr(found, "__array__"):
+        raise ModelError(f"{where}: {key!r} must be a list, not {type(found).__name__}")
+    return found
+
+
+def whole(text: Any, what: str) -> int:
+    """Read a whole number that a file may have written as text."""
+    try:
+        if isinstance(text, str) and len(text) <= 20:
+            return int(text)
+    except ValueError:
+        pass
+    if is_whole(text):
+        return int(text)
+    raise ModelError(f"{what} must be a whole number, not {str(text)[:40]!r}")

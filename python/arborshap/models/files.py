@@ -1,0 +1,97 @@
+"""Model files, told apart by what is in them and not by their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.limits import DEFAULT, Limits
+from arborshap.models.catboost import document as catboost_document
+from arborshap.models.json import parse_json
+from arborshap.models.lightgbm.text import load_text
+from arborshap.models.model import Model
+from arborshap.models.ubjson import parse_ubjson
+from arborshap.models.xgboost import document as xgboost_document
+from arborshap.models.xgboost.dump import load_dump
+
+
+def load_file(
+    path: str | os.PathLike[str],
+    feature_names: Sequence[str] | None = None,
+    limits: Limits = DEFAULT,
+    n_columns: int | None = None,
+) -> Model:
+    """Read a model file; nothing in it is ever executed, and a pickle is never loaded."""
+    content = _content(path, limits)
+    what = f"the file {Path(path).name!r}"
+    model = read_content(content, what, feature_names, limits, n_columns)
+    limits.check_forest(model.forest, what)
+    return model
+
+
+def _content(path: str | os.PathLike[str], limits: Limits) -> bytes:
+    file = Path(path)
+    if "\0" in os.fspath(path):
+        raise ModelError(f"{os.fspath(path)!r} cannot be a path")
+    try:
+        exists = file.exists()
+    except OSError as error:  # such as a name too long: the text of a model instead of its path
+        what = f"{os.fspath(path)[:40]!r}... is not a path ({error.strerror})"
+        raise ModelError(f"{what}; give the path of a model file") from error
+    if not exists:
+        raise ModelError(f"there is no file {os.fspath(path)!r}")
+    if not file.is_file():
+        raise ModelError(f"{os.fspath(path)!r} is a directory or device, not a model file")
+    try:
+        return limits.read(file)
+    except OSError as error:
+        raise ModelError(f"{os.fspath(path)!r} cannot be read: {error.strerror}") from error
+
+
+def read_content(
+    content: bytes, what: str, feature_names: Sequence[str] | None, limits: Limits, n_columns: int | None = None
+) -> Model:
+    """Read what is in a model file; `what` names it in errors."""
+    start = content[:64].lstrip()
+    if start.startswith(b"["):
+        return load_dump(parse_json(content, what, limits.nesting), feature_names, limits, n_columns)
+    if start.startswith(b"{"):
+        return _load_document(content, what, limits)
+    if start.startswith(b"tree") and b"max_feature_idx=" in content[:4096]:
+        return load_text(content, what)
+    raise UnsupportedModelError(f"{what} {_guess(content)}")
+
+
+def _load_document(content: bytes, what: str, limits: Limits) -> Model:
+    # After the brace JSON goes on with a key in quotes, UBJSON with the type of the key's length.
+    is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
+    parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what, limits.nesting)
+    if isinstance(parsed, dict) and "features_info" in parsed:
+        forest, link = catboost_document.read_document(parsed)
+        return Model(forest=forest, library="catboost JSON", link=link)
+    document = xgboost_document.read_document(parsed)
+    return Model(
+        forest=document.forest,
+        library="xgboost UBJSON" if is_binary else "xgboost JSON",
+        link=document.link,
+        tolerance=xgboost_document.TOLERANCE,
+        encode=document.recoding(),
+        sparse_zero_is_missing=True,
+    )
+
+
+def _guess(content: bytes) -> str:
+    """Say what a file that is no model we read looks like, and what to do about it."""
+    if not content:
+        return "is empty"
+    if content[:1] == b"\x80":
+        return "looks like a pickle, which could run any code when loaded; load it yourself and pass the model object"
+    if content[:4] == b"binf":
+        return "is in XGBoost's old binary format; load it into XGBoost and save it as .json or .ubj"
+    if content[:4] == b"CBM1":
+        return 'is in CatBoost\'s binary format; load it into CatBoost and save it with format="json"'
+    if b"booster[" in content[:64]:
+        return 'is a text dump; dump it with dump_format="json", or better save it with save_model'
+    return "is not a model file of any known kind"

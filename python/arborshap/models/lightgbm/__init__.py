@@ -1,0 +1,1 @@
+"""Models of LightGBM, live and from files."""

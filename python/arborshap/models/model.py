@@ -1,0 +1,103 @@
+"""What a loader hands over: the forest, and what the library knows about its own inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.forest import Forest
+from arborshap.rows.frames import Rows, check_none_missing, is_ready, read_rows, read_some_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model of any library in the common format.
+
+    Attributes
+    ----------
+    forest
+        The trees.
+    library
+        Who made it, e.g. ``"xgboost 3.2.0"`` (or ``"xgboost JSON"`` for a file).
+    link
+        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"`` (of each output by itself),
+        ``"softmax"``, ``"log"``, or ``"probability"`` where the margin is one already. Any other word names a link
+        that nothing here computes, and ``"unknown"`` one that nobody knows.
+    steepness
+        What a logistic link multiplies the margin by.
+    classes
+        The labels that a classifier's classes stand for, in the order of their numbers; ``None`` where labels are
+        those numbers, or not known.
+    raw_predict
+        For a live model, the library's own raw prediction of a float matrix, shape (rows, outputs), used to
+        verify ours; ``None`` for a file. The matrix is the one the trees see, after `encode`.
+    tolerance
+        How far, relative to the size of the margins, the library's own arithmetic may be from float64.
+    encode
+        For a model that recodes its input by itself (category columns, a marker for missing values), turns what the
+        user gave, a frame or a float matrix with its columns in the model's order, into the float matrix the trees
+        see; ``None`` where columns are plain numbers.
+    takes_missing
+        Whether the library predicts rows with missing values at all.
+    sparse_zero_is_missing
+        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (everyone else).
+    spaces_are_underscores
+        Whether the model spells its columns with underscores for the spaces they had in training (LightGBM).
+    ask_margins
+        Asks a pipeline that ends in this model for its raw predictions of some rows, to verify ours; ``None`` if no
+        method of the library returns them.
+    """
+
+    forest: Forest
+    library: str
+    link: str = "unknown"
+    steepness: float = 1.0
+    classes: NDArray[Any] | None = None
+    raw_predict: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
+    tolerance: float = 1e-9
+    encode: Callable[[Any], NDArray[np.float64]] | None = None
+    takes_missing: bool = True
+    sparse_zero_is_missing: bool = False
+    spaces_are_underscores: bool = False
+    ask_margins: Callable[[Any, Any], Any] | None = None
+
+    def read(self, rows: Any, what: str, names: Sequence[str] | None = None, *, one: bool = False) -> Rows:
+        """Read rows as the trees see them.
+
+        Parameters
+        ----------
+        rows
+            Rows of any kind.
+        what
+            What the caller calls them, for messages.
+        names
+            The columns' names, to which a frame's are matched.
+        one
+            Whether a single row may come by itself.
+        """
+        read = read_some_rows if one else read_rows
+        found = read(
+            rows,
+            what,
+            names=names,
+            n_features=self.forest.n_features,
+            encode=self.encode,
+            sparse_zero_is_missing=self.sparse_zero_is_missing,
+            spaces_are_underscores=self.spaces_are_underscores,
+        )
+        if not self.takes_missing:
+            check_none_missing(found.matrix, what, found.names, self.library)
+        return found
+
+    def takes_as_it_is(self, rows: Any) -> bool:
+        """Whether the trees can read these rows without a copy, a check or a recoding."""
+        return is_ready(rows) and rows.shape[1] == self.forest.n_features and self.encode is None and self.takes_missing
+
+
+def class_names(classes: NDArray[Any] | None, n_outputs: int) -> list[str] | None:
+    """Call the outputs of a classifier after its classes, where it has one for each; of two it has but one."""
+    return [str(label) for label in classes] if classes is not None and len(classes) == n_outputs > 1 else None

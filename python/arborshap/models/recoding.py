@@ -1,0 +1,223 @@
+"""What a model's library does to rows before its trees see them, as plain data: it can be written down and read again.
+
+Each class here is a function of a frame or float matrix, its columns in the model's order, that gives the float matrix
+which the trees see.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError, ModelError
+from arborshap.rows.categories import codes_by_name, column_of, is_category, position_codes
+from arborshap.rows.columns import numbers
+
+Category: TypeAlias = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class XGBoostRecoding:
+    """Category columns of a frame become the codes of training; the wrapper's ``missing=`` marker becomes NaN.
+
+    Attributes
+    ----------
+    categories
+        Per feature, what its codes stand for, where the model remembers it.
+    missing
+        The marker; NaN for none.
+    """
+
+    categories: list[list[Any] | None]
+    missing: float = math.nan
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        """Recode rows."""
+        if isinstance(rows, np.ndarray):
+            matrix = rows.astype(np.float64)
+        else:
+            matrix = np.column_stack([self._column(j, *column_of(rows, j)) for j in range(len(self.categories))])
+        if not math.isnan(self.missing):
+            # XGBoost compares in float32, after the values became that.
+            matrix[matrix.astype(np.float32) == np.float32(self.missing)] = np.nan
+        return matrix
+
+    def _column(self, j: int, name: str, column: Any) -> NDArray[np.float64]:
+        known = self.categories[j]
+        if known is None:
+            return position_codes(name, column) if is_category(column) else numbers(name, column)
+        if not is_category(column):
+            raise InputError(f"column {name!r} held categories in training; give it a category type here too")
+        return codes_by_name(name, column, known, _refuse)
+
+
+@dataclass(frozen=True, slots=True)
+class LightGBMRecoding:
+    """Category columns of a frame, in order, become the codes of training, by name.
+
+    Attributes
+    ----------
+    n_features
+        Columns of a row.
+    categories
+        What the codes of each category column stand for, in the order of those columns.
+    category_columns
+        Where these columns are, as far as the model says.
+    """
+
+    n_features: int
+    categories: list[list[Any]]
+    category_columns: list[int]
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        """Recode rows."""
+        if isinstance(rows, np.ndarray):
+            return rows.astype(np.float64)
+        columns = [column_of(rows, j) for j in range(self.n_features)]
+        self._check_category_columns(columns)
+        known = iter(self.categories)
+        # LightGBM itself takes a category it has not seen as missing.
+        return np.column_stack(
+            [
+                codes_by_name(name, column, next(known), lambda *_: np.nan)
+                if is_category(column)
+                else numbers(name, column)
+                for name, column in columns
+            ]
+        )
+
+    def _check_category_columns(self, columns: list[tuple[str, Any]]) -> None:
+        """Refuse fewer or more columns of categories than training had, as LightGBM does, and name them."""
+        found = [j for j, (_, column) in enumerate(columns) if is_category(column)]
+        wanted = len(self.categories)
+        if len(found) == wanted:
+            return
+        names = ", ".join(repr(columns[j][0]) for j in found) or "none"
+        message = f"the model was trained with {wanted} columns of categories; here these hold some: {names}"
+        # Ordered categories count as numbers in training, and numbers may be declared categories: then nobody knows.
+        if len(self.category_columns) == wanted:
+            wrong = [repr(columns[j][0]) for j in sorted(set(self.category_columns) ^ set(found))]
+            message += f"; give {', '.join(wrong)} the type of training"
+        raise InputError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalRecoding:
+    """Categories, of any type of column or in a matrix, become their position; unknown ones are missing.
+
+    That is what HistGradientBoosting does, without scikit-learn.
+
+    Attributes
+    ----------
+    categories
+        Per feature its categories in order; ``None`` for a plain number.
+    """
+
+    categories: list[list[Any] | None]
+
+    def __call__(self, rows: Any) -> NDArray[np.float64]:
+        """Recode rows."""
+        if isinstance(rows, np.ndarray):
+            columns = [(str(j), rows[:, j]) for j in range(rows.shape[1])]
+            if rows.dtype.kind != "O" and any(known and _is_text(known) for known in self.categories):
+                raise InputError(TEXT_IN_A_MATRIX)
+        else:
+            columns = [column_of(rows, j) for j in range(len(self.categories))]
+        return np.column_stack(
+            [self._column(known, *named) for known, named in zip(self.categories, columns, strict=True)]
+        )
+
+    def _column(self, known: list[Any] | None, name: str, column: Any) -> NDArray[np.float64]:
+        if not isinstance(column, np.ndarray) and known is not None and is_category(column):
+            return codes_by_name(name, column, known, lambda *_: np.nan)
+        if known is not None and _is_text(known):
+            position = {category: float(code) for code, category in enumerate(known)}
+            cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+            return np.array([position.get(cell, np.nan) if isinstance(cell, str) else np.nan for cell in cells])
+        values = column.astype(np.float64) if isinstance(column, np.ndarray) else numbers(name, column)
+        if known is None:
+            return values
+        if np.isinf(values).any():
+            raise InputError(f"column {name!r} holds categories, and infinity is none")
+        in_order = np.array(known, np.float64)
+        at = np.searchsorted(in_order, values).clip(max=len(known) - 1)
+        return np.where(in_order[at] == values, at.astype(np.float64), np.nan)
+
+
+TEXT_IN_A_MATRIX = "the model was fitted on categories that are not numbers; give a frame that holds them"
+
+_BY_NAME = {
+    "categories of XGBoost": XGBoostRecoding,
+    "categories of LightGBM": LightGBMRecoding,
+    "positions of categories": OrdinalRecoding,
+}
+
+
+def known_categories(encode: Callable[[Any], Any] | None, n_features: int) -> list[list[Any] | None]:
+    """Tell what the codes of each column stand for, where the model remembers that."""
+    recoding: Any = getattr(encode, "recoding", encode)
+    if isinstance(recoding, (XGBoostRecoding, OrdinalRecoding)):
+        return recoding.categories
+    known: list[list[Any] | None] = [None] * n_features
+    if isinstance(recoding, LightGBMRecoding) and len(recoding.category_columns) == len(recoding.categories):
+        for column, categories in zip(recoding.category_columns, recoding.categories, strict=True):
+            known[column] = categories
+    return known
+
+
+def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
+    """Describe a recoding in terms of JSON, or refuse to."""
+    if encode is None:
+        return None
+    recoding: Any = getattr(encode, "recoding", encode)
+    name: str
+    kind: type[XGBoostRecoding | LightGBMRecoding | OrdinalRecoding]
+    for name, kind in _BY_NAME.items():
+        if isinstance(recoding, kind):
+            described = asdict(recoding)
+            for known in described["categories"]:
+                for category in known or ():
+                    if not isinstance(category, Category):
+                        raise InputError(
+                            f"the model's category {category!r} is a {type(category).__name__}, and only texts and "
+                            "numbers can be saved; pickle the explainer instead"
+                        )
+            return {"kind": name, **described}
+    raise InputError("the model recodes its rows by a function of its own, which cannot be saved; pickle the explainer")
+
+
+def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray[np.float64]] | None:
+    """Make a recoding of its description, which may have been tampered with."""
+    if described is None:
+        return None
+    fields = dict(described) if isinstance(described, dict) else {}
+    kind = _BY_NAME.get(str(fields.pop("kind", None)))
+    lists = fields.get("categories")
+    if kind is None or not isinstance(lists, list):
+        raise ModelError("the saved recoding of rows is not one that this version knows")
+    for known in lists:
+        listed = isinstance(known, list) and all(isinstance(category, Category) for category in known)
+        if not listed and (known is not None or kind is LightGBMRecoding):
+            raise ModelError("the saved recoding of rows has categories that are no lists of texts and numbers")
+    if kind is XGBoostRecoding and len(lists) == n_features and isinstance(fields.get("missing"), float):
+        return XGBoostRecoding(lists, fields["missing"])
+    columns = fields.get("category_columns")
+    is_listed = isinstance(columns, list) and all(isinstance(j, int) and 0 <= j < n_features for j in columns)
+    if kind is LightGBMRecoding and fields.get("n_features") == n_features and is_listed:
+        return LightGBMRecoding(n_features, lists, fields["category_columns"])
+    if kind is OrdinalRecoding and len(lists) == n_features:
+        return OrdinalRecoding(lists)
+    raise ModelError("the saved recoding of rows does not fit the model's columns")
+
+
+def _is_text(known: list[Any]) -> bool:
+    return any(isinstance(category, str) for category in known)
+
+
+def _refuse(name: str, category: Any) -> float:
+    raise InputError(f"column {name!r}: the category {category!r} was not there in training; set it to missing instead")

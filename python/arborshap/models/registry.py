@@ -1,0 +1,74 @@
+"""The registry: which module reads a model, by the library that the model's class descends from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from arborshap.forest import Forest
+from arborshap.limits import DEFAULT, Limits
+from arborshap.models.files import load_file
+from arborshap.models.model import Model
+from arborshap.models.supported import unsupported
+from arborshap.models.xgboost.dump import load_dump
+
+# Each module has a function `load(model) -> Model`. The wrappers of all other libraries descend from scikit-learn's
+# classes, so scikit-learn comes last.
+_LOADERS: dict[str, str] = {
+    "xgboost": "arborshap.models.xgboost.live",
+    "lightgbm": "arborshap.models.lightgbm.live",
+    "catboost": "arborshap.models.catboost.live",
+    "treelite": "arborshap.models.treelite",
+    "sklearn": "arborshap.models.sklearn.estimators",
+}
+
+
+def load(
+    model: Any,
+    *,
+    feature_names: Sequence[str] | None = None,
+    n_columns: int | None = None,
+    limits: Limits | None = None,
+) -> Model:
+    """Read a model of any supported kind.
+
+    Parameters
+    ----------
+    model
+        A fitted model, a path to a model file, the trees of an XGBoost JSON dump (a list of strings), or a `Forest`.
+    feature_names
+        The names of all columns, in order. Only an XGBoost dump needs them: it names the columns it splits on, but
+        does not say where they are.
+    n_columns
+        The number of columns, if they have no names. Only a dump needs that, too.
+    limits
+        The most a file or a dump may hold; a fitted model is the caller's own, and may be of any size.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of no supported kind.
+    ModelError
+        If it is not fitted, or its file is damaged.
+    """
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, Forest):
+        return Model(forest=model, library="arborshap")
+    if isinstance(model, (str, os.PathLike)):
+        return load_file(model, feature_names, limits or DEFAULT, n_columns)
+    if isinstance(model, (list, tuple)) and model and all(isinstance(tree, str) for tree in model):
+        return load_dump(model, feature_names, limits or DEFAULT, n_columns)
+    # The class's ancestry says which library made it, also for a user's own subclass.
+    libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
+    for library, module in _LOADERS.items():
+        if library in libraries:
+            loaded: Model = import_module(module).load(model)
+            return loaded
+    raise unsupported(model)

@@ -1,0 +1,51 @@
+"""What all readers of scikit-learn's estimators share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def library_name() -> str:
+    """Return the library and its version."""
+    import sklearn
+
+    return f"scikit-learn {sklearn.__version__}"
+
+
+def feature_names_of(model: Any) -> list[str] | None:
+    """Return the names of the columns the model was fitted on, if it was fitted on a frame."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def quiet(predict: Callable[[Any], Any], n_outputs: int) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """Wrap a prediction method: a plain matrix is what we mean to give it, names or not."""
+
+    def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            predicted = predict(rows)
+        if isinstance(predicted, list):
+            predicted = np.hstack(predicted)  # one matrix of class probabilities per output
+        return np.asarray(predicted, np.float64).reshape(len(rows), n_outputs)
+
+    return raw_predict
+
+
+def margins_of(pipeline: Any, rows: Any) -> Any:
+    """Ask a pipeline that ends in an estimator for the raw predictions that its trees sum to."""
+    if hasattr(pipeline, "decision_function"):
+        return pipeline.decision_function(rows)
+    if hasattr(pipeline, "predict_proba"):
+        return pipeline.predict_proba(rows)
+    return pipeline.predict(rows)
+
+
+def log_margins_of(pipeline: Any, rows: Any) -> Any:
+    """Ask the same of a pipeline that ends in a regressor with a log link."""
+    return np.log(pipeline.predict(rows))

@@ -1,0 +1,98 @@
+"""scikit-learn's decision trees, and what is a mean of them: forests and bagging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arborshap.forest.builder import ForestBuilder
+from arborshap.models.model import Model
+from arborshap.models.sklearn.common import feature_names_of, library_name, margins_of, quiet
+from arborshap.models.supported import unsupported
+
+
+def new_builder(n_features: int, n_outputs: int) -> ForestBuilder:
+    """Start a forest with scikit-learn's rule: rows rounded to float32, thresholds not."""
+    return ForestBuilder(n_features, n_outputs, rule="<=", precision="float32")
+
+
+def add_tree(
+    builder: ForestBuilder, tree: Any, value: NDArray[Any], output: int = 0, columns: NDArray[Any] | None = None
+) -> None:
+    """Add a fitted ``tree_`` with these leaf values; `columns` are those it was given, if not all."""
+    builder.add_tree(
+        left=tree.children_left,
+        right=tree.children_right,
+        feature=tree.feature if columns is None else np.asarray(columns)[np.maximum(tree.feature, 0)],
+        threshold=tree.threshold,
+        value=value,
+        output=output,
+        # Trees did not take missing values before 1.3.
+        default_left=np.asarray(getattr(tree, "missing_go_to_left", False), np.bool_),
+        cover=tree.weighted_n_node_samples,
+    )
+
+
+def read_tree(model: Any) -> Model:
+    """Read a single tree."""
+    return _mean_of(model, [model], [None])
+
+
+def read_forest(model: Any) -> Model:
+    """Read a random forest or extra trees: the mean over their trees."""
+    return _mean_of(model, model.estimators_, [None] * len(model.estimators_))
+
+
+def read_bagging(model: Any) -> Model:
+    """Read bagged trees: the mean over trees that may each see some of the columns."""
+    from sklearn.tree import BaseDecisionTree
+
+    for estimator in model.estimators_:
+        if not isinstance(estimator, BaseDecisionTree):
+            raise unsupported(model, f"it bags {type(estimator).__name__}, and only bagged decision trees are read")
+    return _mean_of(model, model.estimators_, model.estimators_features_)
+
+
+def _mean_of(model: Any, estimators: list[Any], columns: list[ArrayLike | None]) -> Model:
+    from sklearn.base import is_classifier
+
+    names = _class_names(model) if is_classifier(model) else None
+    outputs = len(names) if names else estimators[0].tree_.n_outputs
+    builder = new_builder(model.n_features_in_, outputs)
+    for estimator, seen in zip(estimators, columns, strict=True):
+        value = _class_fractions(estimator, model, outputs) if names else estimator.tree_.value[:, :, 0]
+        if outputs == 1:
+            value = value[:, 0]
+        add_tree(builder, estimator.tree_, value / len(estimators), columns=None if seen is None else np.asarray(seen))
+    return Model(
+        forest=builder.build(feature_names=feature_names_of(model), output_names=names),
+        library=library_name(),
+        link="probability" if names else "identity",
+        raw_predict=quiet(model.predict_proba if names else model.predict, outputs),
+        ask_margins=margins_of,
+    )
+
+
+def _class_names(model: Any) -> list[str]:
+    """Name the outputs of a classifier: its classes, or those of each of its targets."""
+    if isinstance(model.classes_, list):
+        return [f"{target}: {name}" for target, classes in enumerate(model.classes_) for name in classes]
+    return [str(name) for name in model.classes_]
+
+
+def _class_fractions(estimator: Any, model: Any, outputs: int) -> NDArray[np.float64]:
+    """Return the fraction of each class at each node: `value` held counts before 1.3, and may hold weights."""
+    value = estimator.tree_.value
+    total = value.sum(axis=2, keepdims=True)
+    fractions = value / np.where(total == 0.0, 1.0, total)
+    classes = np.atleast_1d(estimator.n_classes_)
+    if len(classes) > 1:
+        return np.hstack([fractions[:, target, :n] for target, n in enumerate(classes)])
+    if classes[0] == outputs:
+        return np.asarray(fractions[:, 0, :outputs])
+    # A bagged tree whose sample lacked some classes knows only the others, by their number.
+    spread = np.zeros((len(value), outputs))
+    spread[:, np.asarray(estimator.classes_, np.intp)] = fractions[:, 0, : classes[0]]
+    return spread

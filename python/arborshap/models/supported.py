@@ -1,0 +1,54 @@
+"""The models that can be explained, by library, and the error that refuses all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arborshap.exceptions import UnsupportedModelError
+
+_SUPPORTED: dict[str, tuple[str, ...]] = {
+    "xgboost": (
+        "Booster",
+        "XGBRegressor",
+        "XGBClassifier",
+        "XGBRanker",
+        "XGBRFRegressor",
+        "XGBRFClassifier",
+        "saved .json",
+        "saved .ubj",
+        "JSON dump",
+    ),
+    "sklearn": (
+        "DecisionTreeRegressor",
+        "DecisionTreeClassifier",
+        "ExtraTreeRegressor",
+        "ExtraTreeClassifier",
+        "RandomForestRegressor",
+        "RandomForestClassifier",
+        "ExtraTreesRegressor",
+        "ExtraTreesClassifier",
+        "GradientBoostingRegressor",
+        "GradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+        "HistGradientBoostingClassifier",
+        "IsolationForest",
+        "BaggingRegressor",
+        "BaggingClassifier",
+    ),
+    "lightgbm": ("Booster", "LGBMRegressor", "LGBMClassifier", "LGBMRanker", "saved text"),
+    "catboost": ("CatBoost", "CatBoostRegressor", "CatBoostClassifier", "CatBoostRanker", "saved .json"),
+    "treelite": ("Model",),
+    "arborshap": ("Forest",),
+}
+
+
+def supported_models() -> dict[str, tuple[str, ...]]:
+    """List what can be explained, by library."""
+    return dict(_SUPPORTED)
+
+
+def unsupported(model: Any, reason: str = "") -> UnsupportedModelError:
+    """Build the error that refuses a model by name and lists what is supported."""
+    kind = f"{type(model).__module__}.{type(model).__qualname__}".removeprefix("builtins.")
+    listed = "; ".join(f"{library}: {', '.join(kinds)}" for library, kinds in _SUPPORTED.items())
+    return UnsupportedModelError(f"{kind} is not supported{': ' + reason if reason else ''}. Supported are {listed}.")

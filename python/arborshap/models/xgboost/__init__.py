@@ -1,0 +1,1 @@
+"""Models of XGBoost, live and from files."""

@@ -1,0 +1,216 @@
+"""XGBoost's saved model, the same document whether it was written as JSON or as UBJSON, into a forest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.forest.builder import ForestBuilder
+from arborshap.forest.forest import Forest, as_array, frozen_copy
+from arborshap.models.documents import take, take_list, whole
+from arborshap.models.json import parse_json
+from arborshap.models.recoding import XGBoostRecoding
+from arborshap.models.xgboost.tree import add_tree, float32, has_cover
+
+TOLERANCE = 2e-5
+"""XGBoost adds its leaves up in float32."""
+
+
+_FEW_OUTPUTS = 1 << 12
+"""More outputs than this are believed only when there are as many trees."""
+
+
+def _logit(p: float) -> float:
+    return -math.log(1.0 / p - 1.0)
+
+
+def _same(margin: float) -> float:
+    return margin
+
+
+# Per objective: how base_score, which is kept in output space, becomes a margin, and how a margin becomes a prediction.
+_OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
+    **dict.fromkeys(("binary:logistic", "reg:logistic"), (_logit, "logistic")),
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), (math.log, "log")),
+    **dict.fromkeys(("multi:softprob", "multi:softmax"), (_same, "softmax")),
+    "binary:hinge": (_same, "step"),
+    **dict.fromkeys(
+        (
+            "binary:logitraw",
+            "rank:map",
+            "rank:ndcg",
+            "rank:pairwise",
+            "reg:absoluteerror",
+            "reg:expectileerror",
+            "reg:linear",
+            "reg:pseudohubererror",
+            "reg:quantileerror",
+            "reg:squarederror",
+            "reg:squaredlogerror",
+        ),
+        (_same, "identity"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a saved XGBoost model says."""
+
+    forest: Forest
+    link: str
+    feature_types: list[str] | None
+    categories: list[list[Any] | None] | None
+    """Per feature the values its category codes stand for, where the model remembers them."""
+    iterations: int
+    """Boosting rounds the forest holds."""
+
+    def recoding(self, missing: float = math.nan) -> XGBoostRecoding | None:
+        """Return what XGBoost does to rows before its trees see them, or ``None`` if that is nothing."""
+        if "c" not in (self.feature_types or []) and math.isnan(missing):
+            return None
+        return XGBoostRecoding(self.categories or [None] * self.forest.n_features, missing)
+
+
+def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
+    """Turn a parsed model into a forest.
+
+    Parameters
+    ----------
+    document
+        What ``save_model`` wrote, parsed.
+    as_wrapper
+        Whether the scikit-learn wrapper, which stops at the best iteration, or the `Booster`, which never does, is to
+        be followed; ``None`` follows whichever saved the document.
+    """
+    learner = take(document, "learner", dict, "XGBoost model")
+    attributes = take(learner, "attributes", dict, "learner") if "attributes" in learner else {}
+    name, model, weights = _trees_of(take(learner, "gradient_booster", dict, "learner"))
+    trees, tree_info = take_list(model, "trees", name), take_list(model, "tree_info", name)
+    if len(trees) != len(tree_info):
+        raise ModelError(f"{name}: {len(trees)} trees, but tree_info names the outputs of {len(tree_info)}")
+
+    parameters = take(learner, "learner_model_param", dict, "learner")
+    n_features = whole(take(parameters, "num_feature", object, "learner_model_param"), "num_feature")
+    n_outputs = max(1, *(whole(parameters.get(key, "1"), key) for key in ("num_class", "num_target")))
+    objective = take(take(learner, "objective", dict, "learner"), "name", str, "objective")
+    if n_outputs > max(len(trees), _FEW_OUTPUTS):
+        raise ModelError(f"learner_model_param promises {n_outputs} outputs, but there are only {len(trees)} trees")
+    base, link = _base_and_link(parameters, objective, n_outputs)
+
+    if as_wrapper is None:
+        as_wrapper = "scikit_learn" in attributes
+    best = attributes.get("best_iteration") if as_wrapper else None
+    rounds, n_kept = _rounds(model, len(trees), tree_info, best)
+    builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
+    with_cover = all(has_cover(tree) for tree in trees)
+    for t in range(n_kept):
+        weight = weights[t] if t < len(weights) else 1.0
+        add_tree(builder, t, trees[t], tree_info[t], weight=weight, with_cover=with_cover)
+    return Document(
+        forest=builder.build(base=base, feature_names=_texts(learner, "feature_names")),
+        link=link,
+        feature_types=_feature_types(learner, n_features),
+        categories=_category_values(model.get("cats"), n_features),
+        iterations=rounds,
+    )
+
+
+def _texts(learner: dict[str, Any], key: str) -> list[str] | None:
+    texts = take_list(learner, key, "learner") if key in learner else []
+    if not all(isinstance(text, str) for text in texts):
+        raise ModelError(f"learner: {key!r} must be a list of strings")
+    return list(texts) or None
+
+
+def _feature_types(learner: dict[str, Any], n_features: int) -> list[str] | None:
+    types = _texts(learner, "feature_types")
+    if types is not None and len(types) != n_features:
+        raise ModelError(f"learner: 'feature_types' has {len(types)} entries for {n_features} features")
+    return types
+
+
+def _trees_of(booster: dict[str, Any]) -> tuple[str, dict[str, Any], NDArray[np.float32]]:
+    """Find the trees and, for DART, their weights: beside the trees up to XGBoost 3.2, among them later."""
+    name = take(booster, "name", str, "gradient_booster")
+    if name == "gblinear":
+        raise UnsupportedModelError("the booster is gblinear, which is a linear model: its coefficients explain it")
+    weights: Any = []
+    if name == "dart":
+        weights = take_list(booster, "weight_drop", name)
+        booster = take(booster, "gbtree", dict, name)
+    elif name != "gbtree":
+        raise UnsupportedModelError(f"XGBoost's booster {name!r} is not supported; gbtree and dart are")
+    model = take(booster, "model", dict, name)
+    weights = model.get("weight_drop", weights)
+    return name, model, float32(f"{name}: weight_drop", weights)
+
+
+def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -> tuple[NDArray[np.float32], str]:
+    if objective not in _OBJECTIVES:
+        raise UnsupportedModelError(
+            f"XGBoost's objective {objective!r} is not known, so neither is what its base_score means; "
+            f"known are {', '.join(sorted(_OBJECTIVES))}"
+        )
+    to_margin, link = _OBJECTIVES[objective]
+    text = take(parameters, "base_score", str, "learner_model_param")
+    scores = parse_json(text, "base_score") if text.startswith("[") else [text]
+    if len(scores) not in (1, n_outputs):
+        raise ModelError(f"base_score has {len(scores)} values for {n_outputs} outputs")
+    try:
+        with np.errstate(over="ignore"):
+            base = [to_margin(float(np.float32(score))) for score in scores]
+    except (ValueError, TypeError, ZeroDivisionError):
+        raise ModelError(f"base_score {text[:80]} is no starting point for the objective {objective!r}") from None
+    return np.broadcast_to(np.array(base, np.float32), n_outputs), link
+
+
+def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration: str | None) -> tuple[int, int]:
+    """Count the boosting rounds to follow, and the trees they hold."""
+    if "iteration_indptr" in model:
+        indptr = frozen_copy("iteration_indptr", take_list(model, "iteration_indptr", "gbtree"), np.int64)
+    else:
+        # Before XGBoost 2: every round is as large as the first.
+        parameters = take(model, "gbtree_model_param", dict, "gbtree")
+        outputs = int(np.max(frozen_copy("tree_info", tree_info, np.int32), initial=0)) + 1
+        size = outputs * max(1, whole(parameters.get("num_parallel_tree", "1"), "num_parallel_tree"))
+        indptr = np.array(range(0, n_trees + 1, size), np.int64)
+    rounds = len(indptr) - 1
+    if best_iteration is not None:
+        rounds = min(rounds, whole(best_iteration, "best_iteration") + 1)
+    if rounds < 0 or not 0 <= indptr[rounds] <= n_trees:
+        raise ModelError(f"iteration_indptr does not fit the model's {n_trees} trees")
+    return rounds, n_trees if best_iteration is None else int(indptr[rounds])
+
+
+def _category_values(cats: Any, n_features: int) -> list[list[Any] | None] | None:
+    """Read what the category codes of each feature stand for (kept since XGBoost 3.1)."""
+    encodings = take_list(cats, "enc", "cats") if cats is not None else None
+    if encodings is None or len(encodings) == 0:
+        return None
+    if not isinstance(encodings, list) or len(encodings) != n_features:
+        raise ModelError(f"cats: 'enc' must have one entry for each of {n_features} features")
+    return [_values_of(encoding, f"cats of feature {i}") for i, encoding in enumerate(encodings)]
+
+
+def _values_of(encoding: Any, where: str) -> list[Any] | None:
+    values = as_array(where, take_list(encoding, "values", where))
+    if "offsets" not in encoding:
+        return list(values.tolist())
+    offsets = frozen_copy(f"{where}: offsets", encoding["offsets"], np.int64)
+    if len(offsets) == 0:
+        return None
+    text = frozen_copy(where, values, np.int64).astype(np.uint8).tobytes()
+    if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
+        raise ModelError(f"{where}: the offsets of its names do not fit")
+    try:
+        return [text[a:b].decode("utf-8") for a, b in pairwise(offsets.tolist())]
+    except UnicodeDecodeError:
+        raise ModelError(f"{where}: a name is not UTF-8 text") from None

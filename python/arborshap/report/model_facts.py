@@ -1,0 +1,155 @@
+"""What the explainer behind an explanation has to add: the model, how it was computed, interactions, trees."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._core import __version__
+from arborshap.explain.provenance import Provenance
+from arborshap.game.indices import IndexName
+from arborshap.report.content import MAX_CELLS, Content, evenly_spaced, mean_size
+from arborshap.report.packing import packed
+from arborshap.report.trees import trees_payload
+from arborshap.result.axes import output_labels
+from arborshap.result.explanation import Explanation
+
+INTERACTION_ROWS = 200
+INTERACTION_SECONDS = 3.0
+"""Estimated time that interactions may take which nobody asked for."""
+CONTRAST_ROWS = 20
+"""Rows whose contrasts are computed in advance when the trees are too large for the page."""
+
+
+def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]:
+    """The part of the page's data that only the explainer knows."""
+    explainer, explanation = provenance.explainer, content.explanation
+    payload: dict[str, Any] = {"model": _model_facts(provenance), "computed": _computing_facts(content, provenance)}
+    outputs = _model_outputs(content, provenance)
+    predicted = provenance.predictions()
+    if predicted is not None:
+        predicted = predicted[:, outputs]
+        payload["margin"] = packed(predicted[content.shown].T)
+    if explanation.feature_names != explainer.feature_names:
+        return payload | {"no_walk": "only some of the model's players are here"}
+    if predicted is not None and explanation.index != "banzhaf":
+        total = content.base + content.values.sum(axis=1, dtype=np.float64)
+        sizes = [np.max(np.abs(total - predicted)), np.max(np.abs(predicted))]
+        payload["additivity"] = {"sizes": packed(np.array(sizes)), "rows": len(predicted)}
+    if explanation.model_output != "raw":
+        return payload | {"no_walk": "the walk is of raw predictions, and something else was explained"}
+    if explanation.index != "banzhaf":
+        payload["interactions"] = _interactions(content, provenance, outputs)
+    payload |= _tree_rows(content, provenance)
+    payload["trees"] = trees_payload(explainer.forest, outputs)
+    if not payload["trees"]["complete"]:
+        payload["contrasts"] = _contrasts(content, provenance, outputs)
+    return payload
+
+
+def _model_outputs(content: Content, provenance: Provenance) -> list[int]:
+    """The numbers, in the model, of the outputs that the explanation has."""
+    n = provenance.explainer.n_outputs
+    names = output_labels(provenance.explainer.output_names, n)
+    if n == 1 or content.outputs == names:
+        return list(range(n))
+    return [names.index(name) for name in content.outputs]
+
+
+def _model_facts(provenance: Provenance) -> list[list[str]]:
+    found = provenance.explainer.facts()
+    facts = [
+        ["Read from", found.library],
+        ["Trees", f"{found.n_trees:,}"],
+        ["Leaves", f"{found.n_leaves:,}"],
+        ["Deepest path", f"{found.max_depth} splits"],
+        ["Features", f"{found.n_features:,}"],
+    ]
+    if found.n_players != found.n_features:
+        facts.append(["Players", f"{found.n_players:,}, some of several features"])
+    if provenance.explainer.forest.n_outputs > 1:
+        facts.append(["Outputs", f"{provenance.explainer.forest.n_outputs:,}"])
+    facts.append(["Link", found.link])
+    return facts
+
+
+def _computing_facts(content: Content, provenance: Provenance) -> list[list[str]]:
+    found, n, seconds = provenance.explainer.facts(), len(content.values), provenance.seconds
+    index = cast("IndexName", content.explanation.index)
+    facts = [
+        ["Index", _INDEX_NAMES[index]],
+        ["Explained", _EXPLAINED[found.model_output]],
+        ["Background", _background(content, provenance)],
+        ["Plan for as many rows", str(provenance.explainer.explain_plan(n, index=index))],
+        ["Engine asked for", found.engine],
+        ["Threads", str(found.n_threads)],
+    ]
+    if seconds is not None:
+        taken = f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
+        facts.append(["Time", f"{taken} for the call that explained the rows"])
+    return [*facts, ["arborshap", __version__]]
+
+
+def _background(content: Content, provenance: Provenance) -> str:
+    explainer = provenance.explainer
+    n_background, is_raw = explainer.facts().n_background, content.explanation.model_output == "raw"
+    if is_raw and not np.isin(content.base, explainer.expected_value).all():
+        return "the row or rows it was contrasted with"
+    if not n_background:
+        return "none: path-dependent, by the training weights that the trees remember"
+    return f"{n_background:,} rows, all of them used"
+
+
+_INDEX_NAMES = {
+    "shapley": "Shapley values",
+    "taylor": "Shapley-Taylor indices of order two",
+    "interaction": "Shapley interaction indices",
+    "banzhaf": "Banzhaf values",
+}
+
+_EXPLAINED = {"raw": "the raw prediction", "log_loss": "the log loss", "probability": "probabilities"}
+
+
+def _interactions(content: Content, provenance: Provenance, outputs: list[int]) -> dict[str, Any] | None:
+    """Mean sizes of pairs: of those that were explained, or of Shapley-Taylor indices of a sample of the rows."""
+    explainer = provenance.explainer
+    n_players, n_rows = len(explainer.feature_names), len(provenance.matrix)
+    if n_players < 2:
+        return None
+    if content.pairs is not None:
+        pairs, index = content.pairs, content.explanation.index
+    else:
+        room = MAX_CELLS * 2 // (n_players**2 * explainer.n_outputs)
+        n = min(n_rows, INTERACTION_ROWS, room)
+        while n and explainer.explain_plan(n, index="taylor").seconds > INTERACTION_SECONDS:
+            n //= 2
+        if n == 0:
+            return None
+        pairs = provenance.raw_values(evenly_spaced(n_rows, n), "taylor")
+        pairs, index = pairs[..., outputs], "taylor"
+    return {"index": index, "rows": len(pairs), "sizes": packed(mean_size(pairs).transpose(2, 0, 1))}
+
+
+def _tree_rows(content: Content, provenance: Provenance) -> dict[str, Any]:
+    """The shown rows as the trees read them, unless the page has the same numbers already."""
+    read, given = provenance.matrix[content.shown], None if content.data is None else content.data[content.shown]
+    facts = {"tree_players": provenance.tree_players, "tree_columns": provenance.tree_columns}
+    is_plain = given is not None and provenance.tree_columns is None and given.dtype.kind in "fiub"
+    same = is_plain and np.array_equal(cast("NDArray[Any]", given), read, equal_nan=True)
+    return {"tree_rows": None if same else packed(read.T), **facts}
+
+
+def _contrasts(content: Content, provenance: Provenance, outputs: list[int]) -> dict[str, Any]:
+    some = evenly_spaced(len(content.shown), min(CONTRAST_ROWS, len(content.shown)))
+    pairs = provenance.raw_pair_values(content.shown[some])[..., outputs]
+    return {"rows": [int(row) for row in some], "values": packed(pairs.transpose(3, 0, 1, 2))}
+
+
+def payload_without_model(explanation: Explanation) -> dict[str, Any]:
+    """What can be said of an explanation that does not know its explainer."""
+    return {
+        "computed": [["Index", _INDEX_NAMES.get(explanation.index, explanation.index)], ["arborshap", __version__]],
+        "no_walk": "the explanation does not know its explainer",
+    }

@@ -1,0 +1,1 @@
+"""What users receive: explanations, importances, and the frames they turn into."""

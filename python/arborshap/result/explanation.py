@@ -1,0 +1,334 @@
+"""The result of explaining rows: values, with the names, data and base values needed to read or draw them."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import InputError
+from arborshap.game.indices import order_of_index
+from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
+from arborshap.result.frames import frame_of
+from arborshap.rows.frames import FrameKind
+
+if TYPE_CHECKING:
+    from arborshap.draw.plots import Plots
+
+
+class Explanation:
+    """Values of one index for some rows.
+
+    The axes of `values` are rows, players and outputs, in this order: players twice for an index of pairs, and no
+    axis of outputs for a model that has one. For Shapley values, a row's base value and values add up to the model's
+    raw prediction.
+
+    Slicing keeps everything aligned: ``explanation[3]``, ``explanation[10:20]``, ``explanation[mask]``,
+    ``explanation[:, "age"]``, ``explanation[:, ["age", "sex"]]``, ``explanation[..., "class a"]``. A single number or
+    name drops its axis. Each axis is selected by itself, so two lists select a block.
+
+    Parameters
+    ----------
+    values
+        The values, (rows, players), (rows, players, outputs), or with players twice.
+    base_values
+        What the values are measured from, (rows,) or (rows, outputs).
+    feature_names
+        The players' names, in the order of `values`: features, or groups of them.
+    index
+        What was computed: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
+    model_output
+        What the values add up to: the ``"raw"`` prediction, its ``"probability"`` or its ``"log_loss"``.
+    data
+        The rows that were explained, one column per model feature. Without groups that is one column per player, as
+        in `values`; with groups a player may own several columns, and `data_players` says whose each one is.
+    data_names
+        The names of the columns of `data`; `feature_names` if left out.
+    data_players
+        The name of the player each column of `data` belongs to; `feature_names` if left out.
+    output_names
+        The outputs' names; numbers if left out and there are several.
+    row_labels
+        The labels of the rows, when they came in a frame that had some.
+    reference
+        For a contrast with one row, that row; columns as in `data`.
+    provenance
+        The explainer and the rows that the values came from; the explainer sets it, and pickling leaves it out.
+    frame_kind
+        The frame that the rows came in, which says what `to_frame` makes; the explainer sets it.
+
+    Attributes
+    ----------
+    axes : tuple of Axis
+        What lies along each axis of `values`, and the names along it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> values = np.array([[0.5, -0.25], [0.0, 1.0]])
+    >>> explanation = Explanation(values, [2.0, 2.0], feature_names=["age", "sex"])
+    >>> explanation[1]
+    <Explanation shapley: 2 players; sex +1, age +0>
+    >>> explanation[:, "age"].values
+    array([0.5, 0. ])
+    """
+
+    def __init__(
+        self,
+        values: NDArray[Any],
+        base_values: Any,
+        *,
+        feature_names: Sequence[str],
+        index: str = "shapley",
+        model_output: str = "raw",
+        data: NDArray[Any] | None = None,
+        data_names: Sequence[str] | None = None,
+        data_players: Sequence[str] | None = None,
+        output_names: Sequence[str] | None = None,
+        row_labels: NDArray[Any] | None = None,
+        reference: NDArray[Any] | None = None,
+        provenance: Any = None,
+        frame_kind: FrameKind | None = None,
+    ) -> None:
+        self.values: NDArray[Any] = np.asarray(values)
+        self.base_values: NDArray[Any] = np.asarray(base_values)
+        self.feature_names = list(feature_names)
+        self.index = index
+        self.model_output = model_output
+        self.data = data
+        self.data_names = list(feature_names if data_names is None else data_names)
+        self.data_players = list(self.data_names if data_players is None else data_players)
+        self.output_names = None if output_names is None else list(output_names)
+        self.row_labels = row_labels
+        self.reference = reference
+        self.provenance = provenance
+        self.frame_kind = frame_kind
+
+        axes = [Axis("row", [])] + [Axis("player", self.feature_names)] * order_of_index(index)
+        if self.values.ndim == len(axes) + 1:
+            if self.output_names is None:
+                self.output_names = output_labels(None, self.values.shape[-1])
+            axes.append(Axis("output", self.output_names))
+        self.axes = tuple(axes)
+        self._check_shapes()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of `values`."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        if not self.has("row"):
+            raise TypeError("an explanation of a single row has no length")
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self, key: Selector | tuple[Selector, ...]) -> Explanation:
+        selectors = self._one_selector_per_axis(key)
+        picks = [pick_along(s, axis, n) for s, axis, n in zip(selectors, self.axes, self.values.shape, strict=True)]
+        picked = [axis.take(pick) for axis, pick in zip(self.axes, picks, strict=True)]
+        result = copy.copy(self)
+        for i in reversed(range(len(picks))):  # from the last, so that a dropped axis moves none still to come
+            result.values = result.values[(slice(None),) * i + (picks[i],)]
+        result.axes = tuple(axis for axis, pick in zip(picked, picks, strict=True) if not isinstance(pick, int))
+        for axis, pick in zip(picked, picks, strict=True):
+            if axis.kind == "row":
+                _take_rows(result, pick)
+            elif axis.kind == "output":
+                result.output_names = axis.names
+                result.base_values = result.base_values[..., pick]
+        players = [axis.names for axis in picked if axis.kind == "player"]
+        if players:
+            _take_players(result, players)
+        return result
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000) -> Path:
+        """Write a page that shows the explanation to anyone with a browser: one file, which needs no network.
+
+        Parameters
+        ----------
+        path
+            The file to write, such as ``"page.html"``. It appears whole or not at all.
+        title
+            The page's heading.
+        max_rows
+            The most rows to put into the page, spread evenly over all; the page says how many were left out.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from arborshap.report import write_report  # noqa: PLC0415 (a door: the report knows explanations)
+
+        return write_report(self, path, title=title, max_rows=max_rows)
+
+    @property
+    def plot(self) -> Plots:
+        """Plots of these values: bar, beeswarm, waterfall, scatter, heatmap, contrast. They need matplotlib."""
+        from arborshap.draw.plots import Plots  # noqa: PLC0415 (a door: plots know explanations)
+
+        return Plots(self)
+
+    def to_frame(self, kind: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
+        """Turn into a frame of the kind that the rows came in.
+
+        Values of rows by players, or by outputs, are a frame of that shape with the names as columns; from pandas it
+        has the index of the rows. Anything else, such as an index of pairs, several outputs or a single row, has one
+        row a value, in the column ``value``, and beside it what the value is of in the columns ``row``, ``player``,
+        ``other_player`` and ``output``, as far as there are such. Base values are not in it.
+
+        Parameters
+        ----------
+        kind
+            The library whose frame to make. By default that of the rows, and pandas for rows that came in no frame.
+
+        Returns
+        -------
+        pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The values.
+        """
+        return frame_of(self, kind)
+
+    def to_shap(self) -> Any:
+        """Turn into a `shap.Explanation`, for every plot that shap has.
+
+        shap draws one number per player. A group of several columns has none, so its data are NaN there (drawn grey),
+        and the plots that print data print the group's cells, separated by commas.
+
+        Returns
+        -------
+        shap.Explanation
+            The same values, with the data and names in shap's form.
+        """
+        import shap
+
+        data, display = self._data_per_player()
+        players_left = self.has("player")
+        return shap.Explanation(
+            values=self.values,
+            base_values=self.base_values if self.base_values.ndim else float(self.base_values),
+            data=data,
+            display_data=display,
+            feature_names=self.feature_names if players_left else self.feature_names[0],
+            output_names=self.output_names if self.has("output") else None,
+            instance_names=None if self.row_labels is None else [str(label) for label in self.row_labels],
+        )
+
+    def __repr__(self) -> str:
+        sizes = [f"{n} {axis.kind}s" for axis, n in zip(self.axes, self.values.shape, strict=True)]
+        what = f"{self.index}: {' x '.join(sizes)}" if sizes else f"{self.index}: {float(self.values):.4g}"
+        kinds = [axis.kind for axis in self.axes]
+        if kinds == ["player"]:
+            order = np.argsort(-np.abs(self.values), kind="stable")[:3]
+            largest = ", ".join(f"{self.feature_names[j]} {self.values[j]:+.4g}" for j in order)
+        elif kinds == ["row", "player"] and self.values.size:
+            size = np.abs(self.values).mean(axis=0)
+            order = np.argsort(-size, kind="stable")[:3]
+            largest = "mean size " + ", ".join(f"{self.feature_names[j]} {size[j]:.4g}" for j in order)
+        else:
+            largest = ""
+        return f"<Explanation {what}{'; ' if largest else ''}{largest}>"
+
+    def _repr_html_(self) -> str:
+        from arborshap.draw.html import as_html  # noqa: PLC0415 (a door: plots know explanations)
+
+        return as_html(self)
+
+    def has(self, kind: Literal["row", "player", "output"]) -> bool:
+        """Whether the values have an axis of this kind."""
+        return any(axis.kind == kind for axis in self.axes)
+
+    def players_by_axis(self) -> list[list[str]]:
+        """The names along each axis of players; after a selection, those of an index of pairs may differ."""
+        return [axis.names for axis in self.axes if axis.kind == "player"]
+
+    def _check_shapes(self) -> None:
+        shape = self.values.shape
+        if len(shape) != len(self.axes):
+            raise InputError(f"{self.index} values have {len(self.axes)} axes, or one more for outputs; got {shape}")
+        for axis, length in zip(self.axes, shape, strict=True):
+            if axis.kind != "row" and len(axis.names) != length:
+                raise InputError(f"values of shape {shape} need {length} {axis.kind} names, got {len(axis.names)}")
+        base_shape = tuple(n for axis, n in zip(self.axes, shape, strict=True) if axis.kind != "player")
+        if self.base_values.shape != base_shape:
+            message = f"values of shape {shape} need base_values of shape {base_shape}, got {self.base_values.shape}"
+            raise InputError(message)
+        named = self.data_players == self.feature_names or set(self.data_players) == set(self.feature_names)
+        if len(self.data_players) != len(self.data_names) or not named:
+            raise InputError("data_players must name, for every data column, the player it belongs to")
+        if self.data is not None and self.data.shape != (shape[0], len(self.data_names)):
+            message = f"data must have {shape[0]} rows and {len(self.data_names)} columns, got shape {self.data.shape}"
+            raise InputError(message)
+
+    def _one_selector_per_axis(self, key: Selector | tuple[Selector, ...]) -> list[Selector]:
+        parts = list(key) if isinstance(key, tuple) else [key]
+        gaps = [i for i, part in enumerate(parts) if part is Ellipsis]
+        given = len(parts) - len(gaps)
+        if len(gaps) > 1:
+            raise IndexError("an explanation's index can have only one '...'")
+        if given > len(self.axes):
+            raise IndexError(f"{given} selectors for an explanation with {len(self.axes)} axes")
+        gap = gaps[0] if gaps else given
+        everything: list[Selector] = [slice(None)] * (len(self.axes) - given)
+        return [*parts[:gap], *everything, *parts[gap + 1 :]]
+
+    def _data_per_player(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+        """Return the data with one column per player, and the cells to print where that loses something."""
+        if self.data is None or self.data_players == self.feature_names:
+            return self.data, None
+        if not set(self.feature_names) <= set(self.data_players) or not self.has("player"):
+            return None, None
+        data = np.full((*self.data.shape[:-1], len(self.feature_names)), np.nan, dtype=self.data.dtype)
+        display = data.astype(object)
+        owners = np.array(self.data_players)
+        for j, player in enumerate(self.feature_names):
+            columns = self.data[..., owners == player]
+            if columns.shape[-1] == 1:
+                data[..., j] = display[..., j] = columns[..., 0]
+            else:
+                cells = columns.reshape(-1, columns.shape[-1])
+                texts = [", ".join(_short(cell) for cell in row) for row in cells]
+                display[..., j] = np.array(texts, dtype=object).reshape(columns.shape[:-1])
+        return data, display
+
+
+def _take_rows(explanation: Explanation, pick: Pick) -> None:
+    explanation.base_values = np.asarray(explanation.base_values[pick])
+    explanation.data = None if explanation.data is None else explanation.data[pick]
+    explanation.provenance = None if explanation.provenance is None else explanation.provenance.take(pick)
+    explanation.frame_kind = None if explanation.frame_kind is None else explanation.frame_kind.take(pick)
+    explanation.row_labels = (
+        None if explanation.row_labels is None or isinstance(pick, int) else explanation.row_labels[pick]
+    )
+
+
+def _take_players(explanation: Explanation, picked: list[list[str]]) -> None:
+    """Keep the columns of the players still in the values, in the order of the first axis of players."""
+    left = explanation.players_by_axis()
+    first = picked[0]
+    players = first + [name for names in picked[1:] for name in names if name not in set(first)]
+    explanation.feature_names = left[0] if left else players
+    columns_of: dict[str, list[int]] = {}
+    for column, player in enumerate(explanation.data_players):
+        columns_of.setdefault(player, []).append(column)
+    columns: Any = [column for player in players for column in columns_of[player]]
+    if left and columns == list(range(len(explanation.data_names))):
+        return
+    explanation.data_names = [explanation.data_names[column] for column in columns]
+    explanation.data_players = [explanation.data_players[column] for column in columns]
+    if not left and len(columns) == 1:
+        columns = columns[0]  # one feature's data are a vector, as its values are
+    explanation.data = None if explanation.data is None else explanation.data[..., columns]
+    explanation.reference = None if explanation.reference is None else explanation.reference[..., columns]
+
+
+def _short(cell: Any) -> str:
+    return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)

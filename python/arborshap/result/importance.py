@@ -1,0 +1,110 @@
+"""How much each player, or pair of players, matters over many rows; and the largest values of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import whole_number
+from arborshap.game.indices import PAIR_INDICES
+
+Array = NDArray[Any]
+
+
+class TopValues(NamedTuple):
+    """The values of largest size in each row, the largest first; of equal ones, the first player's.
+
+    Attributes
+    ----------
+    players
+        Whose they are, as positions in `feature_names`: (rows, k), or (rows, k, outputs).
+    values
+        The values, with their signs, in the same shape.
+    """
+
+    players: NDArray[np.int32]
+    values: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Importance:
+    """How much each player, or each pair of players, matters over some rows: the mean size of its values.
+
+    Attributes
+    ----------
+    values
+        The mean |value| over the rows: (players,) or (players, outputs); for an index of pairs (players, players) or
+        (players, players, outputs), main effects on the diagonal and half of a pair's effect on either side of it.
+    feature_names
+        The players' names, in the order of `values`.
+    index
+        What was averaged: ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
+    n_rows
+        How many rows were averaged over.
+    output_names
+        The outputs' names, for a model that has several.
+    """
+
+    values: NDArray[np.float64]
+    feature_names: list[str]
+    index: str
+    n_rows: int
+    output_names: list[str] | None = None
+
+    def ranked(self, k: int | None = None) -> list[tuple[str, float]] | list[tuple[str, str, float]]:
+        """List the `k` most important with their importance, the largest first; all if `k` is left out.
+
+        Several outputs are added up. For an index of pairs each pair is listed once, with both of its halves; a player
+        beside itself is its main effect.
+        """
+        if k is not None:
+            k = whole_number("k", k, 1, 2**62, "a whole number from 1 up, or None for all")
+        players, sizes = self._largest_first()
+        names = self.feature_names
+        if len(players) == 1:
+            return [(names[i], float(sizes[i])) for i in players[0][:k]]
+        first, second = (axis[:k] for axis in players)
+        return [(names[i], names[j], float(sizes[i, j])) for i, j in zip(first, second, strict=True)]
+
+    def to_frame(self) -> Any:
+        """Turn into a pandas DataFrame: names and importance, largest first, and a column per output if several."""
+        try:
+            import pandas as pd
+        except ImportError as missing:
+            raise ImportError("Importance.to_frame() makes a pandas DataFrame: pip install pandas") from missing
+        players, sizes = self._largest_first()
+        labels = ("player",) if len(players) == 1 else ("player", "other")
+        names = np.array(self.feature_names, dtype=object)
+        columns: dict[str, Any] = {label: names[axis] for label, axis in zip(labels, players, strict=True)}
+        columns["importance"] = sizes[players]
+        if self.output_names is not None:
+            by_output = self._whole_pairs()[players]
+            columns |= {name: by_output[:, j] for j, name in enumerate(self.output_names)}
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        largest = ", ".join(f"{' x '.join(map(str, names))} {size:.4g}" for *names, size in self.ranked(3))
+        return f"<Importance {self.index}: {len(self.feature_names)} players over {self.n_rows} rows; {largest}>"
+
+    def _whole_pairs(self) -> NDArray[np.float64]:
+        """Both halves of each pair in one place."""
+        if self.index not in PAIR_INDICES:
+            return self.values
+        whole = 2 * self.values
+        diagonal = np.arange(len(whole))
+        whole[diagonal, diagonal] = self.values[diagonal, diagonal]
+        return whole
+
+    def _largest_first(self) -> tuple[tuple[NDArray[np.intp], ...], NDArray[np.float64]]:
+        """The positions of players or pairs from the most to the least important, and the importance of each."""
+        sizes = self._whole_pairs()
+        if self.output_names is not None:
+            sizes = sizes.sum(axis=-1)
+        if self.index not in PAIR_INDICES:
+            return (np.argsort(-sizes, kind="stable"),), sizes
+        first, second = np.triu_indices(len(sizes))
+        order = np.argsort(-sizes[first, second], kind="stable")
+        return (first[order], second[order]), sizes

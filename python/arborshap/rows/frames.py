@@ -1,0 +1,367 @@
+"""One door for every kind of rows: arrays, lists, pandas, polars, pyarrow and scipy.sparse, by their types' modules.
+
+No frame library is imported here unless the caller handed over one of its objects. What comes out is a float32 or
+float64 matrix, C-contiguous and in native byte order, with one column per model feature in the model's order; a
+matrix that already is one passes without a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import repeated
+from arborshap.exceptions import InputError
+from arborshap.rows.arrays import as_array, as_table
+from arborshap.rows.columns import columns_of
+from arborshap.rows.numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
+
+Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class FrameKind:
+    """The frame that rows came in, so that results can be given back in one of its kind.
+
+    Attributes
+    ----------
+    kind
+        ``"pandas"``, ``"polars"`` or ``"pyarrow"``.
+    index
+        The row index of a pandas frame.
+    """
+
+    kind: str
+    index: Any = None
+
+    def take(self, pick: Any) -> FrameKind:
+        """Return what remains of it for some of the rows; a single one has no index."""
+        return FrameKind(self.kind, None if self.index is None or isinstance(pick, int) else self.index[pick])
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as the trees read them, and what the caller called them.
+
+    Attributes
+    ----------
+    matrix
+        The numbers, (rows, features).
+    names
+        The frame's column names in the order of `matrix`; ``None`` for rows without names.
+    labels
+        The frame's row labels where it has some of its own (a pandas index), else ``None``.
+    cells
+        The cells before the model, or its pipeline, encoded them, where it does that; otherwise `matrix`. Or what
+        makes them: a frame's cells cost more than its numbers, and most calls show none.
+    frame_kind
+        The frame they came in; ``None`` for rows that came in none.
+    raw
+        What the steps of a pipeline were given; ``None`` without a pipeline.
+    """
+
+    matrix: Matrix
+    names: list[str] | None
+    labels: NDArray[Any] | None
+    cells: NDArray[Any] | Callable[[], NDArray[Any]]
+    frame_kind: FrameKind | None = None
+    raw: Any = None
+
+    @cached_property
+    def shown(self) -> NDArray[Any]:
+        """The cells as the caller knows them."""
+        return self.cells() if callable(self.cells) else self.cells
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFrame:
+    """A frame with its columns in the model's order.
+
+    Attributes
+    ----------
+    frame
+        The frame.
+    kind
+        Its library.
+    names
+        Its columns' names.
+    numbered
+        Whether these are only numbers, as in a pandas frame made of a bare array.
+    """
+
+    frame: Any
+    kind: str
+    names: list[str]
+    numbered: bool
+
+    @property
+    def own_names(self) -> list[str] | None:
+        """The names, if they are some."""
+        return None if self.numbered else self.names
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """The labels of the rows, where they have some of their own."""
+        return _row_labels(self.frame) if self.kind == "pandas" else None
+
+    @property
+    def frame_kind(self) -> FrameKind:
+        """What is kept of it for frames of results."""
+        return FrameKind(self.kind, self.frame.index if self.kind == "pandas" else None)
+
+    def cells(self) -> NDArray[Any]:
+        """All cells, as objects if they are of several types."""
+        frame = self.frame.to_pandas() if self.kind == "pyarrow" else self.frame
+        return np.asarray(frame.to_numpy())
+
+
+def read_rows(
+    data: Any,
+    what: str,
+    *,
+    names: Sequence[str] | None = None,
+    n_features: int | None = None,
+    encode: Encode | None = None,
+    sparse_zero_is_missing: bool = False,
+    spaces_are_underscores: bool = False,
+) -> Rows:
+    """Read rows of any supported kind.
+
+    Parameters
+    ----------
+    data
+        A matrix, list of lists, pandas or polars DataFrame, pyarrow Table or RecordBatch, or scipy.sparse matrix.
+    what
+        What the caller calls the rows, for messages: ``"X"``, ``"data"``.
+    names
+        The model's column names. A frame's columns are matched to them by name and put in their order; rows without
+        names are taken to be in that order already.
+    n_features
+        The number of columns the model needs.
+    encode
+        For a model that recodes its input itself (category columns, a marker for missing values), the function that
+        does; it gets the frame or matrix with its columns in the model's order.
+    sparse_zero_is_missing
+        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (everyone else).
+    spaces_are_underscores
+        Whether the model spells its columns with underscores for the spaces they had in training (LightGBM).
+
+    Returns
+    -------
+    Rows
+        The rows, with the names and labels they came with.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read as numbers or their columns are not the model's; the message names the column.
+    """
+    matrix: Matrix
+    if is_ready(data):
+        matrix = data
+    elif (kind := frame_library(data)) is not None:
+        found = frame_in_order(data, kind, what, names, n_features, spaces_are_underscores=spaces_are_underscores)
+        return _read_frame(found, what, encode)
+    elif is_sparse(data):
+        matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
+    else:
+        matrix = matrix_from_array(as_table(data, what), what, names)
+    check_width(matrix.shape[1], what, n_features)
+    return Rows(matrix if encode is None else _encoded(matrix, encode, what), None, None, matrix)
+
+
+def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
+    """Read rows where one row may also come by itself: as a vector, a list of numbers or a pandas Series."""
+    rows = as_some_rows(data, what)
+    with advice_on_types(data) if options.get("encode") is not None else nullcontext():
+        return read_rows(rows, what, **options)
+
+
+@contextmanager
+def advice_on_types(data: Any) -> Iterator[None]:
+    """Tell of the types that a row of a pandas frame loses, if what was made of one is refused."""
+    try:
+        yield
+    except InputError as error:
+        if not _is_series(data):
+            raise
+        raise InputError(f"{error} (a row as a Series has lost its columns' types; take it as .iloc[[i]])") from error
+
+
+def as_some_rows(data: Any, what: str) -> Any:
+    """Make a table of one row that came by itself; leave anything else as it is."""
+    if _is_series(data):
+        return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
+    if frame_library(data) is None and not is_sparse(data):
+        array = as_array(data, what)
+        if array.ndim == 1:
+            return array.reshape(1, -1)
+    return data
+
+
+def is_sparse(data: Any) -> bool:
+    """Whether it is a scipy.sparse matrix or array."""
+    return hasattr(data, "tocsr") and hasattr(data, "toarray")
+
+
+def check_width(columns: int, what: str, n_columns: int | None) -> None:
+    """Refuse rows with more or fewer columns than the model has."""
+    if n_columns is not None and columns != n_columns:
+        raise InputError(f"{what} has {columns} columns, but the model has {n_columns} features")
+
+
+def check_none_missing(matrix: NDArray[Any], what: str, names: Sequence[str] | None, library: str) -> None:
+    """Refuse missing values where the model's library does: what such a row is predicted to be, nobody knows."""
+    missing = np.isnan(matrix)
+    if missing.any():
+        row, column = divmod(int(missing.argmax()), matrix.shape[1])
+        called = column if names is None else repr(names[column])
+        raise InputError(
+            f"{what}: row {row} of column {called} is missing, and {library} predicts no such rows with this model; "
+            "fill it in as for training"
+        )
+
+
+def column_names(data: Any) -> list[str] | None:
+    """Return the names of a frame's columns before it is read; ``None`` for rows without names."""
+    kind = frame_library(data)
+    if kind is None or _is_numbered(data, kind):
+        return None
+    return [str(name) for name in (data.schema.names if kind == "pyarrow" else data.columns)]
+
+
+def column_count(data: Any) -> int | None:
+    """Return the number of columns of rows before they are read; ``None`` if their shape does not tell."""
+    shape: tuple[int, ...] = getattr(data, "shape", ())
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def check_names(names: Iterable[object], what: str) -> list[str]:
+    """Column names as text, each used once."""
+    texts = [str(name) for name in names]
+    if twice := repeated(texts):
+        raise InputError(f"{what}: the column name {_some(twice)} is used more than once; rename or drop the repeats")
+    return texts
+
+
+def is_ready(data: Any) -> bool:
+    """Whether rows are a plain matrix already, which the engines take as it is."""
+    return (
+        type(data) is np.ndarray
+        and data.ndim == 2
+        and data.dtype.char in "df"
+        and data.dtype.isnative
+        and data.flags.c_contiguous
+        and data.flags.aligned
+    )
+
+
+def _encoded(rows: Any, encode: Encode, what: str) -> Matrix:
+    try:
+        matrix: Matrix = np.require(encode(rows), np.float64, ["C", "A"])
+    except InputError as error:
+        raise InputError(f"{what}: {error}") from error
+    return matrix
+
+
+def _root_module(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
+
+
+def frame_library(data: Any) -> str | None:
+    """Return the library of a frame ("pandas", "polars", "pyarrow"), also for a subclass of one; None for no frame."""
+    for cls in type(data).__mro__:
+        match cls.__module__.partition(".")[0], cls.__name__:
+            case ("pandas" | "polars") as library, "DataFrame":
+                return library
+            case "pyarrow", "Table" | "RecordBatch":
+                return "pyarrow"
+    return None
+
+
+def _is_series(data: Any) -> bool:
+    return _root_module(data) == "pandas" and type(data).__name__ == "Series"
+
+
+def _is_numbered(frame: Any, kind: str) -> bool:
+    """Whether a pandas frame was made from a bare array, so that its columns are numbered and not named."""
+    found = frame.columns if kind == "pandas" else ()
+    return type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
+
+
+def frame_in_order(
+    frame: Any,
+    kind: str,
+    what: str,
+    names: Sequence[str] | None,
+    n_columns: int | None,
+    *,
+    spaces_are_underscores: bool = False,
+) -> NamedFrame:
+    """Put a frame's columns in the order of these names; a frame of numbered columns is in order already."""
+    found = frame.schema.names if kind == "pyarrow" else frame.columns
+    numbered = _is_numbered(frame, kind)
+    own_names = check_names(found, what)
+    if names is not None and not numbered:
+        spelled = own_names
+        if spaces_are_underscores:
+            spelled = check_names((name.replace(" ", "_") for name in own_names), what)
+        order = order_of(spelled, names, what)
+        if order != list(range(len(own_names))):
+            frame = frame.iloc[:, order] if kind == "pandas" else frame.select([own_names[j] for j in order])
+        own_names = list(names)
+    check_width(len(own_names), what, n_columns)
+    return NamedFrame(frame, kind, own_names, numbered)
+
+
+def _read_frame(found: NamedFrame, what: str, encode: Encode | None) -> Rows:
+    frame, kind = found.frame, found.kind
+    if encode is not None:
+        return Rows(_encoded(frame, encode, what), found.own_names, found.labels, found.cells, found.frame_kind)
+    if kind == "pandas" and (dtype := _one_dtype(frame)) is not None:
+        matrix = matrix_from_array(frame.to_numpy(dtype), what, found.names)
+        return Rows(matrix, found.own_names, found.labels, matrix, found.frame_kind)
+    n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
+    matrix = matrix_from_columns(columns_of(frame, kind, found.names, what), found.names, what, n_rows)
+    return Rows(matrix, found.own_names, found.labels, matrix, found.frame_kind)
+
+
+def _one_dtype(frame: Any) -> np.dtype[Any] | None:
+    """The dtype of all columns of a pandas frame, if that is one of numpy's and of numbers."""
+    dtypes = set(frame.dtypes)
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiub" else None
+
+
+def order_of(own: list[str], names: Sequence[str], what: str) -> list[int]:
+    """Find where each of the model's columns is in the frame, or say which is missing or unknown."""
+    position = {name: j for j, name in enumerate(own)}
+    missing = [name for name in names if name not in position]
+    known = set(names)
+    unknown = [name for name in own if name not in known]
+    if missing or unknown:
+        parts = []
+        if missing:
+            parts.append(f"has no column {_some(missing)}, which the model needs")
+        if unknown:
+            parts.append(f"has the column {_some(unknown)}, which the model does not know")
+        raise InputError(f"{what} {' and '.join(parts)}")
+    return [position[name] for name in names]
+
+
+def _row_labels(frame: Any) -> NDArray[Any] | None:
+    index = frame.index
+    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+        return None
+    return np.asarray(index)
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

@@ -1,0 +1,96 @@
+"""Raw rows of any kind, as the steps of a pipeline take them: whole, some of them, or mixed of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.rows.arrays import as_table
+from arborshap.rows.frames import FrameKind, check_width, frame_in_order, frame_library, is_sparse
+
+
+@dataclass(frozen=True, slots=True)
+class RawRows:
+    """Rows before any step of a pipeline.
+
+    Attributes
+    ----------
+    rows
+        A pandas or polars frame, a scipy.sparse matrix or a 2-D array, with the pipeline's columns in order.
+    names, labels, cells, frame_kind
+        As in `Rows`.
+    """
+
+    rows: Any
+    names: list[str] | None
+    labels: NDArray[Any] | None
+    cells: Callable[[], NDArray[Any]]
+    frame_kind: FrameKind | None
+
+    @classmethod
+    def read(cls, data: Any, what: str, names: Sequence[str] | None, n_columns: int) -> Self:
+        """Read rows of any kind, and refuse them if their columns are not the pipeline's."""
+        kind = frame_library(data)
+        if kind is not None:
+            found = frame_in_order(data, kind, what, names, n_columns)
+            frame = found.frame.to_pandas() if kind == "pyarrow" else found.frame
+            return cls(frame, found.own_names, found.labels, lambda: np.asarray(frame.to_numpy()), found.frame_kind)
+        if is_sparse(data):
+            sparse = data.tocsr()
+            check_width(sparse.shape[1], what, n_columns)
+            return cls(sparse, None, None, sparse.toarray, None)
+        table = as_table(data, what)
+        check_width(table.shape[1], what, n_columns)
+        return cls(table, None, None, lambda: table, None)
+
+    def as_array(self) -> Any:
+        """The rows without the names that they may have."""
+        return self.cells() if frame_library(self.rows) is not None else self.rows
+
+    def as_frame(self, names: Sequence[str] | None) -> Any:
+        """The rows with the names that the pipeline was fitted on, if it was and there is a library for it."""
+        if names is None or not isinstance(self.rows, np.ndarray):
+            return self.rows
+        try:
+            import pandas
+        except ImportError:
+            return self.rows
+        return pandas.DataFrame(self.rows, columns=list(names)).infer_objects()
+
+
+def some_rows(rows: Any, numbers: NDArray[np.intp]) -> Any:
+    """Take the rows of these numbers."""
+    return rows.iloc[numbers] if frame_library(rows) == "pandas" else rows[numbers]
+
+
+def mixed_rows(rows: Any, first: NDArray[Any], second: NDArray[Any], from_first: NDArray[np.bool_]) -> Any:
+    """Mix pairs of rows: each cell is that of the first row of the pair, or else that of the second.
+
+    Parameters
+    ----------
+    rows
+        Rows of any kind that a pipeline is given.
+    first, second
+        The numbers of the rows of each pair.
+    from_first
+        Where the mixed rows take their cells from the first: (pairs, columns).
+    """
+    taken = np.where(from_first, first[:, np.newaxis], second[:, np.newaxis])
+    match frame_library(rows):
+        case "pandas":
+            columns = {name: rows.iloc[:, j].array.take(taken[:, j]) for j, name in enumerate(rows.columns)}
+            return type(rows)(columns, columns=rows.columns)
+        case "polars":
+            return type(rows)([rows.to_series(j).gather(taken[:, j]) for j in range(rows.width)])
+    if not is_sparse(rows):
+        return rows[taken, np.arange(rows.shape[1])]
+    ours, theirs = rows[first].tocoo(), rows[second].tocoo()
+    mine, other = from_first[ours.row, ours.col], ~from_first[theirs.row, theirs.col]
+    data = np.concatenate([ours.data[mine], theirs.data[other]])
+    row = np.concatenate([ours.row[mine], theirs.row[other]])
+    column = np.concatenate([ours.col[mine], theirs.col[other]])
+    return type(rows)((data, (row, column)), shape=(len(first), rows.shape[1]))
