@@ -10,31 +10,29 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arborshap.cli.arguments import parser
-from arborshap.cli.explain import explain
-from arborshap.cli.inspect import inspect
-from arborshap.demo import main as demo
+from arborshap import demo
+from arborshap.cli import arguments, explain, inspect
 from arborshap.exceptions import ArborshapError
 
 REFUSED, INTERRUPTED, TERMINATED = 1, 130, 143
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(words: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     An error that has a reason is one line, without a traceback; a traceback means a defect of arborshap.
     """
-    wanted = parser().parse_args(arguments)
+    wanted = arguments.parser().parse_args(words)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to fail
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _ending_cleanly():
             if wanted.command == "explain":
-                explain(wanted)
+                explain.explain(wanted)
             elif wanted.command == "inspect":
-                inspect(wanted)
+                inspect.inspect(wanted)
             else:
-                return demo()
+                return demo.main()
             sys.stdout.flush()
     except KeyboardInterrupt:
         print("arborshap: interrupted", file=sys.stderr)

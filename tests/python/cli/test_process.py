@@ -123,7 +123,7 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_demonstration_says_whether_it_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for status in (0, 1):
-        monkeypatch.setattr("arborshap.cli.demo", lambda status=status: status)
+        monkeypatch.setattr("arborshap.demo.main", lambda status=status: status)
         assert main(["demo"]) == status
 
 

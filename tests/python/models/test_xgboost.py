@@ -265,9 +265,7 @@ def test_codes_are_taken_as_they_are_where_names_are_not_remembered() -> None:
     table = frame()
     document = saved(trained_on(table, remembering=False))
     document["learner"]["gradient_booster"]["model"].pop("cats", None)
-    from arborshap.models.xgboost.live import encoder
-
-    encode = encoder(read_document(document))
+    encode = read_document(document).recoding()
     assert encode is not None
     codes = encode(table)
     np.testing.assert_array_equal(np.nan_to_num(codes[:, 1], nan=-1), table["colour"].cat.codes)
