@@ -19,6 +19,6 @@ done
 export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc
 # The cross compiler brings its C library in a folder of its own.
 export CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER='qemu-s390x -L /usr/s390x-linux-gnu'
-# Emulation is slow, so properties are tried on few cases.
+# Emulation is slow, so properties are tried on few cases, and one at a time: some tests must end within a minute.
 export PROPTEST_CASES=${PROPTEST_CASES-8}
-cargo test --locked --target "$target" --lib --test rust "$@"
+cargo test --locked --target "$target" --lib --test rust -- --test-threads=1 "$@"

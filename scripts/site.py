@@ -8,7 +8,8 @@ import inspect
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, get_type_hints
+
+import numpy as np
 
 import arborshap
 
@@ -65,9 +66,8 @@ def write_reference(folder: Path) -> None:
 
 
 def plots_class() -> str:
-    """The class that `Explanation.plot` returns: its methods are public, its own name is not."""
-    plot: Any = arborshap.Explanation.plot
-    plots = get_type_hints(plot.fget)["return"]
+    """The class of `Explanation.plot`: its methods are public, its own name is not."""
+    plots = type(arborshap.Explanation(np.zeros((1, 1)), np.zeros(1), feature_names=["x"]).plot)
     return f"{plots.__module__}.{plots.__qualname__}"
 
 

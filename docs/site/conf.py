@@ -1,5 +1,6 @@
 """Sphinx settings of the documentation site; `make docs` builds it, from the folder that scripts/site.py lays out."""
 
+import re
 from typing import Any
 
 import arborshap
@@ -38,6 +39,9 @@ default_role = "py:obj"  # `name` in a docstring links to what it names, or is s
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!arborshap\.[A-Z]).*")]
 
+# A parameter may have the name of an attribute of two classes: either link will do.
+suppress_warnings = ["ref.python"]
+
 html_theme = "furo"
 html_title = f"arborshap {release}"
 html_static_path = ["_static"]
@@ -46,12 +50,13 @@ html_show_sourcelink = False
 html_copy_source = False
 
 
-def keep_colons(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
-    """Stop napoleon from taking what stands before a colon, in the first line about a property, for its type."""
+def as_plain_text(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Keep the bars of |value|, and the colon in the first line about a property, from meaning something else."""
+    lines[:] = [re.sub(r"\|(\w+)\|", r"\\|\1\\|", line) for line in lines]
     if what == "property":
-        lines[:0] = ["..", ""]  # an empty comment
+        lines[:0] = ["..", ""]  # an empty comment; napoleon would take what stands before the colon for a type
 
 
 def setup(app: Any) -> None:
     """Come before napoleon, whose priority is 500."""
-    app.connect("autodoc-process-docstring", keep_colons, priority=400)
+    app.connect("autodoc-process-docstring", as_plain_text, priority=400)
