@@ -1,12 +1,12 @@
 # Needs a Rust toolchain, CPython 3.11 or later and GNU make. Everything else goes into virtual environments inside this
-# directory: `.venv` to work in, `.venvs/` to try the wheel in. Stamp files make a second run fast.
+# directory: `.venv` to work in, `.venvs/` for the wheel, the docs and other packages. Stamp files make a second run fast.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# The interpreter of `.venv`; override with `make PYTHON=/path/to/python`. Looked for only when the environment is made.
+# The interpreter of `.venv`; override with `make PYTHON=/path/to/python`. It is looked up only when the environment is made.
 PYTHON ?= $(shell scripts/pythons.sh --main)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -20,44 +20,47 @@ PACKAGE_SOURCES := $(RUST_SOURCES) pyproject.toml README.md LICENSE-MIT LICENSE-
 	$(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed -o -name '*.html' -o -name '*.css' -o -name '*.js')
 
 .PHONY: help
-help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-13s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-17s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: .venv/.native ## Train a model on bundled data, explain it against its whole background, and write a report
 	@.venv/bin/python -m arborshap.demo
 
 .PHONY: develop
-develop: .venv/.native ## Build the native module into .venv; Python sources are used where they lie
+develop: .venv/.native ## Build the native module into .venv, which uses the Python sources in place
 
 .PHONY: test
-test: test-rust test-python ## Run every test: Rust, and Python with the wheel installed for each CPython found
+test: test-rust test-python ## Run every test: Rust, and Python on the wheel with each CPython found
 
 .PHONY: test-rust
-test-rust: ## Run the Rust tests alone; no Python is linked
+test-rust: ## Run only the Rust tests, which need no Python
 	cargo test --locked
 
 .PHONY: test-python
-test-python: target/wheel/.built ## Run the Python tests alone, on the wheel
+test-python: target/wheel/.built ## Run only the Python tests, on the wheel
 	scripts/browser.sh
 	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
 
-# The engines of clusters are large, and Spark needs Java: each has an environment of its own, with the wheel in it.
+# Spark and Ray are large, and Spark needs Java, so each has an environment of its own, with the wheel in it.
 .PHONY: test-spark
-test-spark: .venvs/spark/.wheel ## Run the tests of Spark, on a real one; installs Java 17 on Debian if it may
+test-spark: .venvs/spark/.wheel ## Run the Spark tests on a real Spark; on Debian, installs Java 17 if needed and allowed
 	scripts/java.sh
 	.venvs/spark/bin/python -m pytest --quiet tests/python/clusters/test_spark.py
 
 .PHONY: test-ray
-test-ray: .venvs/ray/.wheel ## Run the test of the recipe for Ray, on a real one
+test-ray: .venvs/ray/.wheel ## Test the recipe for Ray on a real Ray
 	RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 .venvs/ray/bin/python -m pytest --quiet tests/python/clusters/test_ray.py
 
+# The header, if there is one, lets the browser render the formulas between dollar signs.
+RUSTDOC_FLAGS := -D warnings $(if $(wildcard src/katex.html),--html-in-header src/katex.html)
+
 .PHONY: lint
-lint: .venv/.native ## Check formatting, lints, types, and the stubs against the native module
+lint: .venv/.native ## Check formatting, lints and types, and compare the stubs with the native module
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
 	cargo clippy --locked --all-targets --features python -- -D warnings
-	RUSTDOCFLAGS='-D warnings' cargo doc --locked --no-deps
+	RUSTDOCFLAGS='$(RUSTDOC_FLAGS)' cargo doc --locked --no-deps
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/mypy
@@ -70,28 +73,28 @@ format: .venv/.ready ## Format the Rust and Python sources
 	.venv/bin/ruff format
 
 .PHONY: bench
-bench: .venv/.native ## Run the benches: the Rust core alone, then Python side by side with other packages
+bench: .venv/.native ## Run the benchmarks: first the Rust core alone, then Python side by side with other packages
 	cargo bench --locked
 	for bench in benches/python/bench_*.py; do .venv/bin/python "$$bench"; done
 
-# Other packages come into an environment of their own, and the wheel into it beside them.
+# The other packages and the wheel share an environment of their own.
 PEERS := .venvs/peers/bin/python
 OPTIONS ?=
 
 .PHONY: bench-peers
-bench-peers: .venvs/peers/.wheel .venvs/fasttreeshap/.tried ## Time arborshap and its peers side by side; OPTIONS=--quick for a minute
+bench-peers: .venvs/peers/.wheel .venvs/fasttreeshap/.tried ## Time arborshap and its peers side by side; OPTIONS=--quick takes a minute
 	$(PEERS) benches/python/peers.py $(OPTIONS)
 
 .PHONY: bench-large
-bench-large: .venvs/peers/.wheel ## Time millions of rows against millions, and watch the memory
+bench-large: .venvs/peers/.wheel ## Time millions of rows against millions of background rows, and measure the memory
 	$(PEERS) benches/python/large.py $(OPTIONS)
 
 .PHONY: bench-scaling
-bench-scaling: .venvs/peers/.wheel ## Draw time against rows, background, depth, trees, features and threads
+bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, depth, trees, features and threads
 	$(PEERS) benches/python/scaling.py $(OPTIONS)
 
 .PHONY: bench-distributed
-bench-distributed: .venv/.native ## Measure what a row costs on one core and on a cluster, and write it into docs/distributed.md
+bench-distributed: .venv/.native ## Measure the cost per row on one core and on a cluster, and write it into docs/distributed.md
 	.venv/bin/python benches/python/cluster.py $(OPTIONS)
 
 .PHONY: bench-table
@@ -99,41 +102,45 @@ bench-table: .venv/.ready ## Write the recorded results into the README and docs
 	.venv/bin/python benches/python/readme_table.py
 
 .PHONY: service-bench
-service-bench: .venv/.native ## Load the example service, on this machine only: requests a second and latencies
+service-bench: .venv/.native ## Load-test the example service on this machine: requests per second and latencies
 	.venv/bin/python examples/service/load_test.py $(OPTIONS)
 
 .PHONY: accuracy
-accuracy: .venv/.native ## Measure rounding errors against exact fractions; writes the picture and table of the docs
+accuracy: .venv/.native ## Measure rounding errors against exact fractions, and write the picture and the tables of the docs
 	PYTHONPATH=tests/python .venv/bin/python benches/python/accuracy.py
 
 .PHONY: ten-million
-ten-million: .venv/.native ## Explain against ten million rows whose exact counts are known
+ten-million: .venv/.native ## Explain against ten million background rows whose exact counts are known
 	.venv/bin/python scripts/large_background.py
 
 # libFuzzer through the stable compiler for the core, and through atheris for the readers in Python.
 FUZZ_SECONDS ?= 60
 
 .PHONY: fuzz
-fuzz: .venv/.native ## Fuzz every reader of files for FUZZ_SECONDS=60 each, and tell what was tried and found
+fuzz: .venv/.native ## Fuzz every file reader for FUZZ_SECONDS=60 each, and report what was tried and found
 	.venv/bin/python -m pip install --quiet --group fuzz
 	.venv/bin/python scripts/fuzz.py $(FUZZ_SECONDS)
 
 MINUTES ?= 5
 
 .PHONY: soak
-soak: .venv/.native ## Hammer one process for MINUTES=5, every answer compared, memory watched
+soak: .venv/.native ## Load one process for MINUTES=5, compare every answer, and watch the memory
 	.venv/bin/python scripts/soak.py --minutes $(MINUTES)
 
 .PHONY: miri
-miri: ## Test the core with every memory access checked: by Miri where installed, else by its checked twin and valgrind
+miri: ## Test the core with every memory access checked, by Miri if installed, otherwise by a checked build and valgrind
 	scripts/miri.sh $(OPTIONS)
 
 .PHONY: sanitize
 sanitize: ## Test the core under AddressSanitizer and ThreadSanitizer; needs a nightly toolchain
 	scripts/sanitize.sh
 
+.PHONY: big-endian
+big-endian: ## Test the core on an emulated big-endian machine (s390x); needs the Rust target, a cross compiler and qemu
+	scripts/big_endian.sh
+
 .PHONY: audit
-audit: .venv/.ready ## Hold the licences of all crates against a list, without a network
+audit: .venv/.ready ## Compare the licences of all crates with a list; needs no network
 	.venv/bin/python scripts/licences.py
 
 .PHONY: reproducible
@@ -145,18 +152,28 @@ gallery: .venv/.native ## Draw the pictures of the docs, and run the notebooks i
 	.venv/bin/python scripts/gallery.py
 	.venv/bin/python scripts/notebooks.py
 
+.PHONY: docs
+docs: .venv/.native .venvs/docs/.ready ## Build the documentation site into target/site; a broken link or reference is an error
+	RUSTDOCFLAGS='$(RUSTDOC_FLAGS)' cargo doc --locked --no-deps
+	rm -rf target/site
+	PYTHONPATH=python .venvs/docs/bin/python scripts/site.py target/site-source
+	PYTHONPATH=python .venvs/docs/bin/python -m sphinx -q -E -W --keep-going target/site-source target/site
+	cp -r target/doc target/site/rust
+	test -f target/site/rust/arborshap/index.html
+	@echo "open target/site/index.html"
+
 .PHONY: wheel
-wheel: .venv/.ready ## Build the release wheel and sdist into dist/, check them, and try the wheel in empty environments
+wheel: .venv/.ready ## Build the release wheel and sdist into dist/, check them, and test the wheel in empty environments
 	.venv/bin/python -m pip install --quiet --group wheel
 	rm -rf dist
 	PATH="$(CURDIR)/.venv/bin:$$PATH" maturin build --sdist --locked --release --out dist $(RELEASE_FLAGS)
 	.venv/bin/python scripts/check_wheel.py dist/*.whl dist/*.tar.gz
 
-# On Linux the wheel must run on older systems than this one: zig links against the glibc of manylinux2014.
+# On Linux the wheel must also run on older systems, so zig links against the glibc of manylinux2014.
 RELEASE_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 
 .PHONY: clean
-clean: ## Remove everything made here
+clean: ## Remove everything that make has built
 	rm -rf target dist .venv .venvs .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find python tests benches scripts -name __pycache__ -prune -exec rm -rf {} +
 	rm -f python/arborshap/_core.*.so python/arborshap/_core.*.pyd
@@ -185,7 +202,7 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	$(PEERS) -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
-.venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
+.venvs/docs/.ready .venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
 	test -x .venvs/$*/bin/python || $(PYTHON) -m venv .venvs/$*
 	.venvs/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venvs/$*/bin/python -m pip install --quiet --group $*
@@ -195,10 +212,10 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	.venvs/$*/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
-# Where it does not build, the table says so.
+# If it does not build, the table says so.
 .venvs/fasttreeshap/.tried: benches/python/fasttreeshap.txt
 	test -x .venvs/fasttreeshap/bin/python || $(PYTHON) -m venv .venvs/fasttreeshap
 	.venvs/fasttreeshap/bin/python -m pip install --quiet --requirement $< \
 		&& .venvs/fasttreeshap/bin/python -m pip install --quiet --no-build-isolation fasttreeshap==0.1.6 \
-		|| echo "fasttreeshap does not build for this Python: going on without"
+		|| echo "fasttreeshap does not build for this Python, so it is left out"
 	touch $@

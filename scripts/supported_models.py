@@ -1,7 +1,7 @@
 """Write the tables of supported models from the list that the tests run over: `python scripts/supported_models.py`.
 
-With `--check`, write nothing and fail if a table is not current. README.md shows one line a library,
-docs/supported-models.md one a kind of model.
+With `--check`, write nothing and fail if a table is not current. README.md shows one line per library,
+docs/supported-models.md one per kind of model.
 """
 
 import sys
@@ -15,7 +15,7 @@ from models.cases import CASES  # noqa: E402
 
 BEGIN, END = "<!-- supported-models:begin -->", "<!-- supported-models:end -->"
 LIBRARIES = {"sklearn": "scikit-learn", "xgboost": "XGBoost", "lightgbm": "LightGBM", "catboost": "CatBoost"}
-BY_HAND = "any other sum of trees, put together with `ForestBuilder`"
+BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 
 
 def main(check: bool) -> None:
@@ -42,7 +42,7 @@ def by_library() -> str:
         (title(library), ", ".join(map(quoted, kinds)), shown(tried(library)) or BY_HAND)
         for library, kinds in supported_models().items()
     ]
-    return table(("library", "models", "tried by the tests with"), rows)
+    return table(("library", "models", "tested with"), rows)
 
 
 def by_kind() -> str:
@@ -51,11 +51,11 @@ def by_kind() -> str:
         for library, kinds in supported_models().items()
         for kind in kinds
     ]
-    return table(("library", "model", "tried by the tests with"), rows)
+    return table(("library", "model", "tested with"), rows)
 
 
 def tried(library: str, kind: str | None = None) -> list[str]:
-    """What the tests try of a library, or of one kind of its models, each thing once and in their order."""
+    """What the tests try with a library, or with one kind of its models, each thing once and in their order."""
     return list(dict.fromkeys(case.what for case in CASES if case.library == library and kind in (None, case.kind)))
 
 

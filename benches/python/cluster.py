@@ -149,7 +149,7 @@ def costs_table(found: dict[str, Any]) -> str:
         "reading and merging such a part": lambda one: duration(one["merge"]),
         "background rows of the explainer": lambda one: f"{one['background']:,}",
         "the explainer, as bytes": lambda one: amount(one["explainer_bytes"]),
-        "a worker's reading it and building tables": lambda one: duration(one["load"]),
+        "reading it and building tables, per worker": lambda one: duration(one["load"]),
     }
     return table("on one core", lines, found["one_core"])
 
@@ -160,17 +160,17 @@ def derived_table(found: dict[str, Any]) -> str:
     lines: dict[str, Callable[[dict[str, Any]], str]] = {
         f"counting, {m:.0e} rows": lambda one: core_time(m * one["count_a_row"]),
         f"merging {parts} parts": lambda one: core_time(parts * one["merge"]),
-        f"{workers} workers' reading and tables": lambda one: core_time(workers * one["load"]),
+        f"reading and building tables, {workers} workers": lambda one: core_time(workers * one["load"]),
         f"explaining, {n:.0e} rows": lambda one: core_time(n * one["explain_a_row"]),
-        f"**from the first to the last, on {CORES} cores**": lambda one: f"**{wall(one):.0f} s**",
+        f"**total time on {CORES} cores**": lambda one: f"**{wall(one):.0f} s**",
         "sent while merging": lambda one: amount(parts * one["part_bytes"]),
         f"broadcast to {workers} workers": lambda one: amount(workers * one["explainer_bytes"]),
         "rows read, float32": lambda one: amount(n * one["features"] * 4),
         "written: all values, float64": lambda one: amount(n * one["features"] * 8),
         "written: all values, float32": lambda one: amount(n * one["features"] * 4),
         f"written: top {TOP}, float32": lambda one: amount(n * TOP * 8),
-        "left of an importance": lambda one: amount(one["features"] * 8),
-        "the pairs, one by one as the paper walks them": lambda one: f"{n * m:.0e}",
+        "written: importance only": lambda one: amount(one["features"] * 8),
+        "pairs that the paper's walk would visit": lambda one: f"{n * m:.0e}",
     }
 
     def wall(one: dict[str, Any]) -> float:
@@ -184,7 +184,7 @@ def derived_table(found: dict[str, Any]) -> str:
 
 def scaling_table(found: dict[str, Any]) -> str:
     one = found["cluster"][0]
-    head = ["processes", "job", "processor time", "of the busiest process", "faster by that", "wall-clock"]
+    head = ["processes", "job", "processor time", "of the busiest process", "speed-up", "wall-clock"]
     lines = [f"| {' | '.join(head)} |", "|--:|---|--:|--:|--:|--:|"]
     for run in found["cluster"]:
         for job in ("background", "importance"):
@@ -205,18 +205,22 @@ def block(found: dict[str, Any]) -> str:
     from readme_table import surroundings
 
     share = found["others_beside_cluster"]
-    busy = "" if share is None or share < 0.02 else f" They took {share:.0%} of it during these."
+    busy = (
+        ""
+        if share is None or share < 0.02
+        else f" Other processes used {share:.0%} of the machine during these measurements."
+    )
     models = "; ".join(f"{one['workload']}: {one['model']}" for one in found["one_core"])
     return "\n\n".join(
         [
             costs_table(found),
-            tables.wrapped(f"{models}. Processor time of one thread, the least of {REPEATS} measurements."),
+            tables.wrapped(f"{models}. Processor time of one thread, the minimum of {REPEATS} measurements."),
             derived_table(found),
             tables.wrapped(
-                "Two worker processes beside one, each with one thread, rows already in the workers' memory (model A). "
-                "Where other processes take most of a machine, wall-clock time says little; the processor time of the "
-                f"busiest process is what it would be with a core for each. Each figure is the least of {REPEATS}, by "
-                f"itself.{busy}"
+                "One worker process compared with two, each with one thread and its rows already in memory (model A). "
+                "If other processes use most of the machine, wall-clock time means little; the processor time of the "
+                "busiest process is the wall-clock time that a core per process would give. Each figure is the minimum "
+                f"of {REPEATS} measurements.{busy}"
             ),
             scaling_table(found),
             surroundings(found) + (f"\n\n{tables.wrapped(found['note'])}" if "note" in found else "") + "\n",

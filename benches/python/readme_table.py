@@ -36,11 +36,11 @@ def models(found: dict[str, Any]) -> str:
 
 
 HOW_TO_READ = """\
-Seconds are construction and values together, the best of two to seven measurements (of one, if that takes 20 s), in
-one run on the same model and rows, every package on all the cores it can use. EXT: timed on fewer rows or trees and
-scaled up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100
-rows. All values agree to 2e-5 of the largest, in all but at most one row of a thousand, or the run fails. The last
-column is below 1 where a peer is faster."""
+Times include construction and values. Each is the best of two to seven measurements (of one, if that takes 20 s), in
+one run on the same model and rows, and every package uses all the cores it can. EXT means timed on fewer rows or trees
+and scaled up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100
+rows. The run fails unless all values agree to 2e-5 of the largest, in all but at most one row in a thousand. If a peer
+is faster, the last column is below 1."""
 
 
 def readme_block(found: dict[str, Any]) -> str:
@@ -50,13 +50,14 @@ def readme_block(found: dict[str, Any]) -> str:
 {tables.extras_table(found)}
 
 {HOW_TO_READ}
-A is XGBoost with 100 trees of depth 6 on 20 features, B 500 trees of depth 8 on 50; C10 and C30 are random forests of
-unlimited depth on 10 and 30 features; D is the digits, 10 classes.
+
+A is XGBoost with 100 trees of depth 6 on 20 features, and B has 500 trees of depth 8 on 50 features. C10 and C30 are
+random forests of unlimited depth on 10 and 30 features. D is XGBoost on the digits dataset, with 10 classes.
 
 {surroundings(found)}
 
 [The performance page](docs/performance.md) has the models, larger jobs, scaling curves and the goals that were missed.
-`make bench-peers` repeats all of it.
+`make bench-peers` repeats the measurements.
 """
 
 
@@ -64,16 +65,16 @@ def page(found: dict[str, Any], large: dict[str, Any] | None, scaling: dict[str,
     parts = [
         "# Performance",
         "<!-- Made by `make bench-table` from benches/results: change benches/python, not this page. -->",
-        "## Beside other packages",
+        "## Compared with other packages",
         tables.peers_table(found),
         HOW_TO_READ,
         models(found),
         surroundings(found),
         disagreements(found),
-        "## One row, a floor, and the traversal alone",
+        "## One row, a lower bound, and the traversal alone",
         tables.extras_table(found),
         "## Goals",
-        "What we set out for, on two cores, and what this run measured.",
+        "These are our goals for two cores, and what this run measured.",
         tables.goals_table(found, large),
     ]
     if large is not None:
@@ -91,37 +92,37 @@ def disagreements(found: dict[str, Any]) -> str:
         "with a background, and says so on standard error."
     )
     apart = [
-        f"{e['rows_apart']} of {case['n']:,} rows of {name}'s in {case['name']}"
+        f"{e['rows_apart']} of {case['n']:,} rows of {name} in {case['name']}"
         for case, name, e in entries
         if e["rows_apart"]
     ]
     why = (
-        "woodelf sends a value that is one float32 step below a threshold of XGBoost to the other side, where shap and "
-        "XGBoost itself agree with arborshap."
+        "if a value is one float32 step below a threshold of XGBoost, woodelf sends it to the other side, while shap "
+        "and XGBoost itself agree with arborshap."
     )
-    return tables.wrapped(f"{text} Not counted in that: {', '.join(apart)}; {why}" if apart else text)
+    return tables.wrapped(f"{text} This leaves out {', '.join(apart)}: {why}" if apart else text)
 
 
 LARGE = """\
-XGBoost, 100 trees of depth 6. Seconds are construction and values; a pair is a row and a background row. The memory is
-the highest resident size during the job, less what input and output take."""
+The model is XGBoost with 100 trees of depth 6. Times include construction and values; a pair is a row and a background
+row. Extra memory is the peak resident size during the job, less the size of the input and the output."""
 
 SCALING = """\
-One size varies and the others stay: 10,000 rows, 10,000 background rows, XGBoost with 100 trees of depth 6 and 20
-features. Construction and values together, on all cores. Where the work of tables would exceed that of pairs, the cost
-model takes the other engine; the walk is shown for comparison."""
+Each curve varies one size and keeps the others: 10,000 rows, 10,000 background rows, XGBoost with 100 trees of depth 6
+and 20 features. Times include construction and values, on all cores. If tables would cost more than pairs, the cost
+model chooses the other engine; the walk is shown for comparison."""
 
 REPEAT = """\
 ## Measure it yourself
 
 | command | what it does |
 |---|---|
-| `make bench-peers` | installs the other packages into an environment of its own, runs and records the first table |
-| `make bench-peers OPTIONS=--quick` | small sizes, about a minute, nothing recorded |
-| `make bench-large` | the millions |
-| `make bench-scaling` | the curves |
-| `make bench-table` | writes what was recorded into this page and the README |
-| `cargo bench` | the Rust core alone, stage by stage |
+| `make bench-peers` | installs the other packages into their own environment, and records the first table |
+| `make bench-peers OPTIONS=--quick` | measures small sizes in about a minute, and records nothing |
+| `make bench-large` | measures the jobs with millions of rows |
+| `make bench-scaling` | measures and draws the scaling curves |
+| `make bench-table` | writes the recorded results into this page and the README |
+| `cargo bench` | measures the Rust core alone, stage by stage |
 """
 
 

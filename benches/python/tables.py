@@ -48,10 +48,10 @@ def cell(found: dict[str, Any] | None) -> str:
 
 
 def peers_table(found: dict[str, Any]) -> str:
-    """A row a case; the last column is below 1 where a peer is faster."""
+    """One row per case; the last column is below 1 where a peer is faster."""
     main = [name for name in peer_names(found) if name in ("shap", "woodelf")]
     lines = [
-        f"| rows x background | arborshap | {' | '.join(main)} | others | the best peer takes |",
+        f"| rows x background | arborshap | {' | '.join(main)} | others | speed-up over the best peer |",
         "|---|--:|" + "--:|" * len(main) + "---|--:|",
     ]
     for case in found["cases"]:
@@ -71,8 +71,7 @@ def extras_table(found: dict[str, Any]) -> str:
         times = extras["one row"]["seconds"]
         others = ", ".join(f"{name} {seconds(t)}" for name, t in times.items() if name != "arborshap")
         lines.append(
-            f"- One row at a time, explainer ready (A, m = 100), median call: **{seconds(times['arborshap'])}**; "
-            f"{others}."
+            f"- One row per call, explainer ready (A, m = 100), median: **{seconds(times['arborshap'])}**; {others}."
         )
     for name, rows in (("tables ready, A", "A, 100k rows"), ("tables ready, B", "B, 10k rows")):
         if name in extras:
@@ -83,7 +82,8 @@ def extras_table(found: dict[str, Any]) -> str:
                 if count.isdigit()
             ]
             lines.append(
-                f"- Explaining with tables ready against XGBoost's own `inplace_predict` ({rows}): {'; '.join(parts)}."
+                f"- Explaining with tables ready, compared with XGBoost's own `inplace_predict` ({rows}): "
+                f"{'; '.join(parts)}."
             )
     if "traversal" in extras:
         times = extras["traversal"]["microseconds"]
@@ -93,8 +93,8 @@ def extras_table(found: dict[str, Any]) -> str:
             for name in ("averaged", "every pair")
         ]
         lines.append(
-            f"- The paper's traversal, a (row, background row, tree) of A: {'; '.join(parts)}; shap {shap:.2f} us "
-            f"(1 thread), {ratio(shap / times['averaged']['1'])} as much."
+            f"- The paper's traversal, per (row, background row, tree) of A: {'; '.join(parts)}; shap {shap:.2f} us "
+            f"(1 thread), {ratio(shap / times['averaged']['1'])} slower."
         )
     return "\n".join(map(wrapped, lines))
 
@@ -104,7 +104,8 @@ def threads(count: str) -> str:
 
 
 def large_table(large: dict[str, Any]) -> str:
-    lines = ["| rows | background | features | seconds | pairs a second | memory beyond |", "|--:|--:|--:|--:|--:|--:|"]
+    head = "| rows | background | features | seconds | pairs per second | extra memory |"
+    lines = [head, "|--:|--:|--:|--:|--:|--:|"]
     for job in large["jobs"]:
         beyond = "" if job["bytes_beyond"] is None else f"{job['bytes_beyond'] / 2**20:,.0f} MB"
         lines.append(
@@ -115,7 +116,7 @@ def large_table(large: dict[str, Any]) -> str:
 
 
 def goals_table(found: dict[str, Any], large: dict[str, Any] | None) -> str:
-    """What was set out for and what was measured."""
+    """The goals and what was measured."""
     lines = ["| case | goal | measured | |", "|---|---|--:|---|"]
 
     def add(case: str, goal: str, measured: str, reached: bool) -> None:

@@ -171,17 +171,17 @@ CASES = [
                 **_HIST,
             ),
         ),
-        ("isolation", "IsolationForest", "path length, some columns a tree", _isolation),
+        ("isolation", "IsolationForest", "path length, some columns per tree", _isolation),
         (
             "bagging-regressor",
             "BaggingRegressor",
-            "some columns a tree",
+            "some columns per tree",
             partial(_bagging, "BaggingRegressor", "y", "predict", max_features=3),
         ),
         (
             "bagging-classifier",
             "BaggingClassifier",
-            "some columns a tree",
+            "some columns per tree",
             partial(_bagging, "BaggingClassifier", "classes", "predict_proba", max_features=3),
         ),
     )
