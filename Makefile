@@ -63,6 +63,8 @@ lint: .venv/.native ## Check formatting, lints and types, and compare the stubs 
 	RUSTDOCFLAGS='$(RUSTDOC_FLAGS)' cargo doc --locked --no-deps
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/lint-imports --no-cache
+	.venv/bin/python scripts/rooms.py --check
 	.venv/bin/mypy
 	.venv/bin/stubtest --allowlist scripts/stubtest.allow arborshap._core
 

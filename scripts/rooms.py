@@ -7,29 +7,14 @@ its docstring. The rooms of the crate are in src/rooms.toml. With `--check`, wri
 import ast
 import sys
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from generated import ROOT, table, written
+
 PACKAGE = ROOT / "python" / "arborshap"
 
 
 def main(check: bool) -> None:
-    page = ROOT / "DESIGN.md"
-    written = page.read_text(encoding="utf-8")
-    current = filled(filled(written, "python-rooms", of_package()), "rust-rooms", of_crate())
-    if check and current != written:
-        raise SystemExit("the tables of rooms in DESIGN.md are not current: run scripts/rooms.py")
-    if not check:
-        page.write_text(current, encoding="utf-8")
-
-
-def filled(text: str, name: str, table: str) -> str:
-    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise SystemExit(f"DESIGN.md has no place for the table: {begin.strip()} and {end}")
-    return f"{before}{begin}{table}{end}{after}"
+    written("DESIGN.md", {"python-rooms": of_package(), "rust-rooms": of_crate()}, check=check)
 
 
 def of_package() -> str:
@@ -56,11 +41,6 @@ def of_crate() -> str:
     rows = [("room", "what is in it", "what it uses")]
     rows += [(f"`{room['path']}`", room["holds"], ", ".join(room["uses"]) or "nothing") for room in reversed(rooms)]
     return table(rows)
-
-
-def table(rows: list[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
 
 
 if __name__ == "__main__":

@@ -5,36 +5,21 @@ docs/supported-models.md one per kind of model.
 """
 
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from generated import ROOT, table, written
+
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
-from arborshap import supported_models  # noqa: E402  (after the path, as the next one needs it)
-from models.cases import CASES  # noqa: E402
+from arborshap import supported_models
+from models.cases import CASES
 
-BEGIN, END = "<!-- supported-models:begin -->", "<!-- supported-models:end -->"
 LIBRARIES = {"sklearn": "scikit-learn", "xgboost": "XGBoost", "lightgbm": "LightGBM", "catboost": "CatBoost"}
 BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 
 
 def main(check: bool) -> None:
-    for name, table in {"README.md": by_library(), "docs/supported-models.md": by_kind()}.items():
-        page = ROOT / name
-        written = page.read_text(encoding="utf-8")
-        current = filled(written, table, name)
-        if check and current != written:
-            raise SystemExit(f"the table in {name} is not current: run scripts/supported_models.py")
-        if not check:
-            page.write_text(current, encoding="utf-8")
-
-
-def filled(text: str, table: str, name: str) -> str:
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{name} has no place for the table: {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{table}{END}{after}"
+    written("README.md", {"supported-models": by_library()}, check=check)
+    written("docs/supported-models.md", {"supported-models": by_kind()}, check=check)
 
 
 def by_library() -> str:
@@ -42,7 +27,7 @@ def by_library() -> str:
         (title(library), ", ".join(map(quoted, kinds)), shown(tried(library)) or BY_HAND)
         for library, kinds in supported_models().items()
     ]
-    return table(("library", "models", "tested with"), rows)
+    return table([("library", "models", "tested with"), *rows])
 
 
 def by_kind() -> str:
@@ -51,7 +36,7 @@ def by_kind() -> str:
         for library, kinds in supported_models().items()
         for kind in kinds
     ]
-    return table(("library", "model", "tested with"), rows)
+    return table([("library", "model", "tested with"), *rows])
 
 
 def tried(library: str, kind: str | None = None) -> list[str]:
@@ -70,11 +55,6 @@ def quoted(kind: str) -> str:
 
 def shown(things: list[str]) -> str:
     return "; ".join(things).replace("<", "&lt;").replace(">", "&gt;")
-
-
-def table(head: tuple[str, str, str], rows: list[tuple[str, str, str]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 if __name__ == "__main__":

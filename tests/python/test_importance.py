@@ -186,7 +186,7 @@ def test_refusals(X: Array) -> None:
         ({"X": X[:0]}, "X has no rows"),
         ({"X": iter([])}, "X has no rows"),
         ({"X": iter([X, X[:, :3]])}, "batch 1 of X has 3 columns"),
-        ({"X": iter([X]), "progress": True}, "batches do not tell"),
+        ({"X": iter([X]), "progress": True}, "cannot be shown for an iterator of batches"),
         ({"X": X, "sample_weight": np.ones(89)}, "89 weights, but X has more rows"),
         ({"X": X, "sample_weight": np.ones(91)}, "91 weights, but X has 90 rows"),
         ({"X": X, "sample_weight": 3.0}, "one number per row"),

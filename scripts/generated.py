@@ -1,0 +1,33 @@
+"""Text between two marks of a page that a script writes, and checks that it is current."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def filled(page: str, name: str, text: str) -> str:
+    """Put a text between the marks of a name, such as <!-- rooms:begin --> and <!-- rooms:end -->."""
+    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise SystemExit(f"the page has no place for a text: {begin.strip()} and {end}")
+    return f"{before}{begin}{text}{end}{after}"
+
+
+def written(page: str, texts: dict[str, str], *, check: bool) -> None:
+    """Write texts into a page; with `check`, fail instead if they are not what the page has."""
+    path = ROOT / page
+    found = current = path.read_text(encoding="utf-8")
+    for name, text in texts.items():
+        current = filled(current, name, text)
+    if check and current != found:
+        raise SystemExit(f"{page} is not current: run the script that writes {', '.join(texts)}")
+    if not check:
+        path.write_text(current, encoding="utf-8")
+
+
+def table(rows: list[tuple[str, ...]]) -> str:
+    """Write a table in Markdown, of which the first row is the head."""
+    lines = [rows[0], ("---",) * len(rows[0]), *rows[1:]]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
