@@ -134,7 +134,7 @@ class Explainer:
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """(rows, players, outputs), or (rows, players, players, outputs) for an index of pairs of players."""
-    def plan(self, n_rows: int, index: IndexName, engine: str) -> tuple[int, int, int, float, int, str]:
+    def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:
         """How a call with that many rows would be carried out.
 
         Trees by tables, by pairs and by the walk; estimated seconds on one thread; estimated bytes; why.

@@ -426,7 +426,9 @@ class TreeExplainer:
         checked_choice("index", index, ["shapley", "taylor", "interaction", "banzhaf"])
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 0 <= n < 2**62:
             raise InputError(f"n must be a number of rows, got {n!r}")
-        return Plan(*self._core.plan(int(n), index, self._engine if self._rescaled is None else "traversal"))
+        plan = self._core.plan(int(n), index, self._engine if self._rescaled is None else "traversal")
+        trees = (plan.trees_by_tables, plan.trees_by_pairs, plan.trees_by_walk)
+        return Plan(*trees, plan.seconds, plan.bytes, plan.reason)
 
     def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
         """Walk down one tree for one pair of rows as the paper does, and write down every step.

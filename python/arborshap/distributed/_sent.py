@@ -75,5 +75,5 @@ def _engine(explainer: TreeExplainer, index: IndexName) -> str:
     chosen = str(explainer._engine)
     if chosen != "auto" or not explainer._n_background or explainer._rescaled is not None:
         return chosen
-    _by_tables, by_pairs, by_walk, *_ = explainer._core.plan(2**40, index, "auto")
-    return "auto" if by_pairs or by_walk else "pattern"
+    plan = explainer._core.plan(2**40, index, "auto")
+    return "auto" if plan.trees_by_pairs or plan.trees_by_walk else "pattern"
