@@ -49,7 +49,7 @@ impl Intake {
         players.check(forest.n_features())?;
         let compiled = Compiled::new(forest, players, &job.workers);
         let patterns = PatternForest::new(&compiled.trees, &job.workers);
-        let fingerprint = fingerprint(forest, players, &compiled, &patterns);
+        let fingerprint = fingerprint(forest, players, &compiled, patterns.n_entries());
         Ok(Self { compiled, patterns, n_features: forest.n_features(), fingerprint })
     }
 

@@ -1,6 +1,6 @@
 //! The engines: several ways to compute one game, and the plan that picks one.
 //!
-//! An engine is a function over a [`Task`]: the compiled forest, some of its trees, the rows and the index. It adds what
+//! An engine is a function over a [`Task`](task::Task): the compiled forest, some of its trees, the rows and the index. It adds what
 //! these trees give to a result of shape `(rows, players[, players], outputs)`.
 
 pub(crate) mod codes;
@@ -13,7 +13,5 @@ mod rules;
 mod sets;
 pub(crate) mod sparse;
 pub(crate) mod tables;
-mod task;
+pub(crate) mod task;
 pub(crate) mod traversal;
-
-pub(crate) use task::{BackgroundRows, Task};

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use crate::background::sample_weights::{levelled, whole_weights};
-use crate::engine::BackgroundRows;
 use crate::engine::codes::CodedRows;
 use crate::engine::tables::{Histogram, PatternForest};
+use crate::engine::task::BackgroundRows;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::sync::once;

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use super::Explainer;
 use super::absent::Absent;
+use crate::engine::cover;
 use crate::engine::tables::{PatternTables, PatternWeights, Target};
-use crate::engine::{Task, cover};
+use crate::engine::task::Task;
 use crate::error::Result;
 use crate::index::Index;
 use crate::sync::{Turns, locked, once};

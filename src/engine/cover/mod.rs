@@ -19,9 +19,9 @@ mod path;
 use leaf::LeafSums;
 use path::{OnPath, descend};
 
-use super::Task;
 use super::codes::{CodedRows, SET};
 use super::compiled::{Compiled, CompiledTree, Leaf};
+use super::task::Task;
 use crate::error::Result;
 use crate::index::Integral;
 

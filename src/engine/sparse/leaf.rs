@@ -4,7 +4,7 @@ use super::level::{Level, Standing};
 use crate::engine::codes::SET;
 use crate::engine::compiled::{CompiledTree, Leaf, MAX_PLAYERS};
 use crate::engine::rules;
-use crate::engine::{BackgroundRows, Task};
+use crate::engine::task::{BackgroundRows, Task};
 use crate::index::{self, Index, Singles};
 use crate::weights::Weights;
 

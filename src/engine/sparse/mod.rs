@@ -20,7 +20,7 @@ use leaf::Gains;
 use walk::TreeWalk;
 
 use super::codes::{CodedRows, SET};
-use super::{BackgroundRows, Task};
+use super::task::{BackgroundRows, Task};
 use crate::error::Result;
 use crate::memory::zeros;
 use crate::simd::widest;

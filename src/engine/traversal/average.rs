@@ -9,7 +9,7 @@ use crate::engine::codes::{CodedRows, SET};
 use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::rules;
 use crate::engine::sets::{PlayerSet, WideSet};
-use crate::engine::{BackgroundRows, Task};
+use crate::engine::task::{BackgroundRows, Task};
 use crate::error::Result;
 use crate::job::Workers;
 use crate::memory::zeros;
