@@ -37,7 +37,7 @@ impl DistinctRows {
     }
 
     /// The rows of both; nothing if their codes are of different forests.
-    pub(super) fn merge(self, other: Self) -> Option<Self> {
+    pub(super) fn merge(&self, other: &Self) -> Option<Self> {
         with_codes!(&self.codes, ours => {
             let theirs = Code::unwrap(&other.codes)?;
             let (codes, weights) = merged((ours, &self.weights), (theirs, &other.weights))?;

@@ -97,7 +97,7 @@ impl Intake {
             Kept::Rows(all) => {
                 let weights: Vec<u128> = (0..rows.len()).map(weight).collect();
                 let more = DistinctRows::sorted(&coded.row_major(), &weights, self.compiled.columns.len());
-                Kept::Rows(all.merge(more).ok_or(Error::Unrelated)?)
+                Kept::Rows(all.merge(&more).ok_or(Error::Unrelated)?)
             }
         };
         Background::new(background.fingerprint, background.len + rows.len() as u64, kept)

@@ -86,7 +86,7 @@ impl Background {
                 ours.merge(&theirs).map_err(|problem| Error::input(Argument::Background, problem))?;
                 Kept::Counts(ours)
             }
-            (Kept::Rows(ours), Kept::Rows(theirs)) => Kept::Rows(ours.merge(theirs).ok_or(Error::Unrelated)?),
+            (Kept::Rows(ours), Kept::Rows(theirs)) => Kept::Rows(ours.merge(&theirs).ok_or(Error::Unrelated)?),
             _ => return Err(Error::Unrelated),
         };
         let len = self.len.checked_add(other.len).ok_or_else(too_heavy)?;

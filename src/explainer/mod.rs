@@ -178,7 +178,7 @@ impl Explainer {
         let only_counts = counted && kept.is_none() && now.background > 0;
         if engine == Engine::Auto && only_counts && !now.built {
             let reason = "only the background's counts were kept, and they serve tables alone".into();
-            return Ok(Plan { reason, engine, ..Plan::new(&self.compiled, Engine::Pattern, &now)? });
+            return Ok(Plan { engine, reason, ..Plan::new(&self.compiled, Engine::Pattern, &now)? });
         }
         Plan::new(&self.compiled, engine, &now)
     }

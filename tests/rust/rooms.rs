@@ -93,9 +93,8 @@ fn tree(base: &[String], rest: &mut &str, paths: &mut Vec<Vec<String>>) {
         let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
         *rest = &rest[word.len()..];
         match word.as_str() {
-            "" => {}
+            "" | "self" => {}
             "super" => drop(path.pop()),
-            "self" => {}
             _ => path.push(word),
         }
         if let Some(after) = rest.strip_prefix("::") {

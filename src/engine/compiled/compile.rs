@@ -76,7 +76,7 @@ impl<'a> Compiler<'a> {
     /// Adds a split whose player was just entered, with its children still unknown.
     fn split(&mut self, split: &Split, test: CodeTest, player: u32) -> usize {
         self.compiled.max_path = self.compiled.max_path.max(self.path.distinct);
-        self.fresh.push(self.path.on_path[player as usize] == 1);
+        self.fresh.push(self.path.times[player as usize] == 1);
         if let Some(cover) = &self.tree.cover {
             self.compiled.shares.push(shares(cover, split));
         }
@@ -100,12 +100,12 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// The players of a tree, numbered in the order in which they appear, and how often each is on the path.
+/// The players of a tree, numbered in the order in which they appear, and how many times each is on the path.
 #[derive(Default)]
 struct Path {
     players: Vec<u32>,
     number: HashMap<usize, u32>,
-    on_path: Vec<u32>,
+    times: Vec<u32>,
     /// How many distinct players are on the path.
     distinct: usize,
 }
@@ -118,15 +118,15 @@ impl Path {
             players.push(player as u32);
             players.len() as u32 - 1
         });
-        self.on_path.resize(self.players.len().max(self.on_path.len()), 0);
-        self.on_path[number as usize] += 1;
-        self.distinct += usize::from(self.on_path[number as usize] == 1);
+        self.times.resize(self.players.len().max(self.times.len()), 0);
+        self.times[number as usize] += 1;
+        self.distinct += usize::from(self.times[number as usize] == 1);
         number
     }
 
     fn leave(&mut self, number: u32) {
-        self.on_path[number as usize] -= 1;
-        self.distinct -= usize::from(self.on_path[number as usize] == 0);
+        self.times[number as usize] -= 1;
+        self.distinct -= usize::from(self.times[number as usize] == 0);
     }
 }
 

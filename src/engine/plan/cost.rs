@@ -72,11 +72,11 @@ impl Costs {
             write: of_writing(compiled, now),
         }
     }
+}
 
-    /// All trees, by the traversal.
-    pub(super) fn walk(&self, compiled: &Compiled, now: &Circumstances) -> f64 {
-        compiled.trees.iter().map(|tree| of_walk(tree, now)).sum()
-    }
+/// All trees, by the traversal.
+pub(super) fn of_walking(compiled: &Compiled, now: &Circumstances) -> f64 {
+    compiled.trees.iter().map(|tree| of_walk(tree, now)).sum()
 }
 
 fn of_writing(compiled: &Compiled, now: &Circumstances) -> f64 {

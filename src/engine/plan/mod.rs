@@ -115,7 +115,7 @@ impl Plan {
         let by_tables = if tables { costs.fit } else { 0 };
         let by_walk = if way == Way::Walk { compiled.trees.len() } else { costs.wide };
         let work = match way {
-            Way::Walk => costs.walk(compiled, now),
+            Way::Walk => cost::of_walking(compiled, now),
             Way::Tables => costs.rest + costs.tables,
             Way::Pairs => costs.rest + costs.pairs,
         };
