@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `build` | making explainers, from a background or from saved parts |
+//! | `build` | making explainers from a forest and its background |
+//! | `parts` | making them from the parts that were saved |
 //! | `absent` | what stands in for the players that have not joined |
 //! | `tables` | the tables that are kept, and when they are built |
 //! | `pairs` | the values of every pair |
@@ -10,13 +11,14 @@
 mod absent;
 mod build;
 mod pairs;
+mod parts;
 mod tables;
 
 use std::sync::OnceLock;
 
 pub(crate) use absent::Reference;
 pub use build::Builder;
-pub(crate) use build::{BackgroundParts, KeptParts, Parts};
+pub(crate) use parts::{BackgroundParts, KeptParts, Parts};
 
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
