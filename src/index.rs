@@ -1,8 +1,8 @@
-//! The indices: how a game is turned into credit for players, or for pairs of players.
+//! The indices of cooperative games: how a game becomes credit for players, or for pairs of players.
 //!
 //! At a leaf the game is an AND function (Lemma 12, flow blocking): worth $v_l$ for the coalition $S_X$ of $S_{XZ}$
-//! and 0 for every other. What an index gives to a player therefore depends on nothing but which of the two sets
-//! it is in and on $x = |S_X|$ and $xz = |S_{XZ}|$.
+//! and 0 for every other. So what an index gives to a player depends only on which of the two sets the player is in,
+//! and on $x = |S_X|$ and $xz = |S_{XZ}|$.
 
 use crate::weights::{QuadratureNode, Weights, gauss_legendre};
 
@@ -13,11 +13,11 @@ pub enum Index {
     Shapley,
     /// The Banzhaf value: every coalition counts the same.
     Banzhaf,
-    /// The Shapley-Taylor index of order two (Definition 14): symmetric, each half of a pair's interaction, main
-    /// effects on the diagonal; sums to $h(x) - E[h(z)]$.
+    /// The Shapley-Taylor index of order two (Definition 14): half of each pair's interaction on either side of the
+    /// diagonal, main effects on it; sums to $h(x) - E[h(z)]$.
     Taylor,
-    /// The Shapley interaction index: half of each pair's interaction off the diagonal, and on it what is left of
-    /// the player's Shapley value, so that rows sum to the Shapley values.
+    /// The Shapley interaction index: half of each pair's interaction off the diagonal, and the rest of the player's
+    /// Shapley value on it, so that rows sum to the Shapley values.
     Interaction,
 }
 
@@ -44,10 +44,21 @@ pub(crate) struct Pairs {
 }
 
 impl Index {
-    /// All of them, in the order that saved explainers keep.
+    /// All indices, in the order that saved files use.
     pub(crate) const ALL: [Self; 4] = [Self::Shapley, Self::Banzhaf, Self::Taylor, Self::Interaction];
 
-    /// How many players share one number: 1, or 2 for an index of pairs.
+    /// The name that Python and messages use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shapley => "shapley",
+            Self::Banzhaf => "banzhaf",
+            Self::Taylor => "taylor",
+            Self::Interaction => "interaction",
+        }
+    }
+
+    /// How many players each number belongs to: 1, or 2 for an index of pairs.
     #[must_use]
     pub fn order(self) -> u32 {
         match self {
@@ -56,23 +67,23 @@ impl Index {
         }
     }
 
-    /// Numbers a row and output.
+    /// How many numbers a row has per output.
     pub(crate) fn cells(self, n_players: usize) -> Option<usize> {
         n_players.checked_pow(self.order())
     }
 }
 
-/// What goes on the diagonal of an index of pairs.
+/// What an index of pairs has on its diagonal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Diagonal {
-    /// The player's effect when it joins nobody.
+    /// The player's effect when it joins alone.
     MainEffect,
     /// The player's Shapley value less its share in all pairs.
     Remainder,
 }
 
-/// An index as integrals over $t$ of derivatives of the multilinear extension, the chance that each player has
-/// joined being $t$: all that the pattern engine knows about an index.
+/// An index as integrals over $t$ of derivatives of the multilinear extension, in which each player has joined with
+/// probability $t$. This is all that tables and path-dependent values know about an index.
 #[derive(Debug, Clone)]
 pub(crate) enum Integral {
     /// $\phi_i = \int \partial_i$.
@@ -82,7 +93,7 @@ pub(crate) enum Integral {
 }
 
 impl Index {
-    /// The rule that is exact for a leaf with `k` players on its path: its derivatives have degree `k - 1` at most.
+    /// The quadrature rule that is exact for a leaf with `k` players on its path: derivatives have degree at most `k - 1`.
     pub(crate) fn integral(self, k: usize) -> Integral {
         let exact = gauss_legendre(k.div_ceil(2));
         let weighted =
@@ -100,7 +111,7 @@ impl Index {
     }
 }
 
-/// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. A set that is empty has no use for its number.
+/// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. The number of an empty set is not used.
 #[inline(always)]
 pub(crate) fn shapley(w: &Weights, x: usize, xz: usize) -> Singles {
     let in_x = if x > 0 { w.w(x - 1, xz) } else { 0.0 };
@@ -138,7 +149,7 @@ pub(crate) fn interaction(w: &Weights, x: usize, xz: usize) -> Pairs {
     pairs
 }
 
-/// The three cases of Theorem 18; `weight(k)` is that of the one coalition (of `k` players) that matters.
+/// The three cases of Theorem 18; `weight(k)` is the weight of the one coalition (of `k` players) that matters.
 #[inline(always)]
 fn off_diagonal(main: Singles, x: usize, xz: usize, weight: impl Fn(usize) -> f64) -> Pairs {
     let z = xz - x;

@@ -1,64 +1,105 @@
-//! A piece of work in progress: its threads, how far it has come, and whether it should stop.
+//! A piece of work: its threads, how far it has come, and whether it should stop.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::sync::locked;
 
-/// Shared between the threads that work and the one that waits.
+/// A piece of work: the threads that do it, how far it has come, and whether it should stop.
 ///
-/// Work comes in stages, of which each says how many steps it has when it begins; all get the same share of the whole.
-#[derive(Debug, Default)]
-pub struct Progress {
-    cancelled: AtomicBool,
-    stages: Mutex<Stages>,
-    /// Steps of the stage that is under way.
-    done: AtomicU64,
+/// Share it between the thread that calls and a thread that watches: the one passes it to calls of this crate, the
+/// other asks for [`fraction`](Self::fraction) and may [`cancel`](Self::cancel).
+///
+/// ```
+/// let job = arborshap::Job::new(2);
+/// job.cancel(); // every call with this job now fails with `Error::Cancelled`
+/// ```
+#[derive(Debug)]
+pub struct Job {
+    pub(crate) workers: Workers,
+    pub(crate) progress: Progress,
 }
 
-#[derive(Debug, Default)]
-struct Stages {
-    /// As many as were announced; more may come than that.
-    announced: usize,
-    begun: usize,
-    /// Steps of the last that has begun.
-    steps: u64,
-    /// The largest share told so far: what is done stays done, however much more work turns up.
-    told: f64,
-}
+impl Job {
+    /// A job for up to `threads` threads. More than a few threads per core are not started; one thread means the
+    /// calling thread itself.
+    #[must_use]
+    pub fn new(threads: usize) -> Self {
+        Self { workers: Workers::new(threads), progress: Progress::default() }
+    }
 
-impl Progress {
     /// Asks the work to stop at its next step.
     pub fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
+        self.progress.cancel();
     }
 
     /// The share of the work that is done, from 0 to 1; it never decreases.
     #[must_use]
     pub fn fraction(&self) -> f64 {
-        let mut stages = self.locked();
+        self.progress.fraction()
+    }
+}
+
+impl Default for Job {
+    /// A job with one thread per core.
+    fn default() -> Self {
+        Self::new(cores())
+    }
+}
+
+/// How far the work has come: shared between the threads that work and the one that waits.
+///
+/// Work comes in stages. Each stage says how many steps it has when it begins, and every stage counts for the same
+/// share of the whole.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    cancelled: AtomicBool,
+    stages: Mutex<Stages>,
+    /// Steps done in the present stage.
+    done: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Stages {
+    /// Stages announced so far; more may follow.
+    announced: usize,
+    begun: usize,
+    /// Steps of the stage that began last.
+    steps: u64,
+    /// The largest fraction reported so far: the fraction never decreases, however much more work turns up.
+    reported: f64,
+}
+
+impl Progress {
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    fn fraction(&self) -> f64 {
+        let mut stages = locked(&self.stages);
         if stages.begun > 0 {
             let here = self.done.load(Ordering::Relaxed) as f64 / stages.steps.max(1) as f64;
             let all = stages.announced.max(stages.begun) as f64;
-            stages.told = stages.told.max(((stages.begun - 1) as f64 + here.min(1.0)) / all);
+            stages.reported = stages.reported.max(((stages.begun - 1) as f64 + here.min(1.0)) / all);
         }
-        stages.told
+        stages.reported
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Announces that so many more stages will come; those that are not announced are not foreseen in the fraction.
-    pub(crate) fn stages(&self, n: usize) {
-        self.locked().announced += n;
+    /// Announces `n` more stages, so that the fraction foresees them.
+    pub(crate) fn announce(&self, n: usize) {
+        locked(&self.stages).announced += n;
     }
 
-    /// Begins a stage of so many steps.
-    pub(crate) fn expect(&self, steps: usize) {
-        let mut stages = self.locked();
+    /// Begins a stage of that many steps.
+    pub(crate) fn begin(&self, steps: usize) {
+        let mut stages = locked(&self.stages);
         stages.begun += 1;
         stages.steps = steps as u64;
         self.done.store(0, Ordering::Relaxed);
@@ -69,38 +110,34 @@ impl Progress {
         self.done.fetch_add(1, Ordering::Relaxed);
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
-
-    fn locked(&self) -> MutexGuard<'_, Stages> {
-        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// More threads than this many for each core only get in each other's way.
+/// With more threads per core than this, threads only get in each other's way.
 const MOST_PER_CORE: usize = 4;
 
-/// The threads of one call. They end with it, so nothing is left behind in a process that forks.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The threads of one job. They end with it, so nothing is left behind in a process that forks.
 #[derive(Debug)]
-pub struct Workers {
+pub(crate) struct Workers {
     pool: Option<rayon::ThreadPool>,
 }
 
 impl Workers {
-    /// `threads` workers, or a few for each core where that is less; one means the calling thread itself.
-    #[must_use]
-    pub fn new(threads: usize) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(MOST_PER_CORE * cores);
-        // Where the system grants no threads the work is still done, on the calling one.
+    pub(crate) fn new(threads: usize) -> Self {
+        let threads = threads.min(MOST_PER_CORE * cores());
+        // If the system grants no threads, the calling thread does the work.
         let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
         Self { pool }
     }
 
-    /// How many there are.
     pub(crate) fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
-    /// `f(0), f(1), ...` in order, whoever computes them.
+    /// `f(0), f(1), ...` in order, whichever thread computes them.
     pub(crate) fn map<T: Send>(&self, n: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
         match &self.pool {
             Some(pool) if n > 1 => pool.install(|| (0..n).into_par_iter().map(f).collect()),
@@ -129,9 +166,9 @@ impl Workers {
 mod tests {
     use super::*;
 
-    /// Steps until the stage is done, and the fractions told after each.
-    fn told(progress: &Progress, steps: usize) -> Vec<f64> {
-        progress.expect(steps);
+    /// The fraction after each step of a new stage.
+    fn fractions(progress: &Progress, steps: usize) -> Vec<f64> {
+        progress.begin(steps);
         (0..steps)
             .map(|_| {
                 progress.step().expect("nobody cancels");
@@ -144,17 +181,17 @@ mod tests {
     fn stages_share_the_whole() {
         let progress = Progress::default();
         assert!(progress.fraction().abs() < f64::EPSILON);
-        progress.stages(2);
-        assert_eq!(told(&progress, 2), [0.25, 0.5]);
-        assert_eq!(told(&progress, 4), [0.625, 0.75, 0.875, 1.0]);
+        progress.announce(2);
+        assert_eq!(fractions(&progress, 2), [0.25, 0.5]);
+        assert_eq!(fractions(&progress, 4), [0.625, 0.75, 0.875, 1.0]);
     }
 
     #[test]
     fn work_that_was_not_foreseen_takes_nothing_back() {
         let progress = Progress::default();
-        assert_eq!(told(&progress, 2), [0.5, 1.0]);
-        progress.stages(3);
-        assert_eq!(told(&progress, 2), [1.0, 1.0]);
+        assert_eq!(fractions(&progress, 2), [0.5, 1.0]);
+        progress.announce(3);
+        assert_eq!(fractions(&progress, 2), [1.0, 1.0]);
         assert!(progress.fraction() <= 1.0);
     }
 }

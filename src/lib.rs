@@ -1,35 +1,70 @@
 //! Exact Shapley values for tree ensembles.
 //!
-//! This crate implements the algorithms of *Understanding Interventional TreeSHAP: How and Why it Works* (Laberge
-//! and Pequignot): Interventional `TreeSHAP`, Taylor-`TreeSHAP` (Shapley-Taylor interactions) and
-//! Partition-`TreeSHAP` (groups of features as one player), for every pair of a row $x$ and a background row $z$,
-//! or averaged over the background. Names follow the paper: $S_X$, $S_Z$, $W$, $\mathcal{I}$, scenarios 1 to 3.
+//! Why did a model predict what it did for one row? The interventional Shapley value answers with a game. The players
+//! are the features (or groups of them), and a coalition $S$ is worth the mean prediction over a *background* of other
+//! rows $z$, with the features of $S$ taken from the row $x$:
+//!
+//! $$\nu(S) = E_z[h(x \text{ on } S, z \text{ elsewhere})].$$
+//!
+//! Each player's Shapley value is its fair share of $h(x) - E_z[h(z)]$. By the definition this takes $2^d$ coalitions of
+//! $d$ players for each pair $(x, z)$. For trees there are exact shortcuts: this crate implements those of
+//! *Understanding Interventional TreeSHAP: How and Why it Works* (Laberge and Pequignot), that is, Interventional
+//! `TreeSHAP`, Taylor-`TreeSHAP` (Shapley-Taylor interactions) and Partition-`TreeSHAP` (groups of features as one
+//! player), and engines that need far less work for the same numbers. Nothing is sampled. Names follow the paper:
+//! $S_X$, $S_Z$, $W$, $\mathcal{I}$, scenarios 1 to 3.
+//!
+//! # Example
 //!
 //! ```
-//! use arborshap::{Engine, Explainer, Forest, Index, Node, Output, Players, Progress, Rows, Split, Tree, Workers};
+//! use arborshap::forest::{Forest, ForestArrays};
+//! use arborshap::{Engine, Explainer, Index, Job, Rows};
 //!
-//! // The paper's first example: h(x) = 1 if x0 > 0 and x1 > 0, else 0.
-//! let nodes = vec![
-//!     Node::Split(Split::at(0, 0.0, 1, 2)),
-//!     Node::Leaf(0),
-//!     Node::Split(Split::at(1, 0.0, 3, 4)),
-//!     Node::Leaf(1),
-//!     Node::Leaf(2),
-//! ];
-//! let and = Tree::new(nodes, vec![0.0, 0.0, 1.0], Output::One(0));
-//! let forest = Forest::new(vec![and], 2, vec![0.0])?;
-//!
+//! // The paper's first example, h(x) = 1 if x0 > 0 and x1 > 0, else 0, as one tree of five nodes.
+//! let and = ForestArrays {
+//!     n_features: 2,
+//!     tree_offsets: vec![0, 5],
+//!     left: vec![1, -1, 3, -1, -1],
+//!     right: vec![2, -1, 4, -1, -1],
+//!     feature: vec![0, 0, 1, 0, 0],
+//!     threshold: vec![0.0; 5],
+//!     flags: vec![1; 5], // left if x <= threshold
+//!     value: vec![0.0, 0.0, 0.0, 0.0, 1.0],
+//!     tree_output: vec![0],
+//!     base: vec![0.0],
+//!     category_offsets: vec![0],
+//!     ..ForestArrays::default()
+//! };
+//! let forest = and.flat().build()?;
 //! let (x, z) = ([1.0, 1.0], [-1.0, -1.0]);
-//! let background = Rows::new(&z[..], 1, 2)?;
-//! let workers = Workers::new(1);
-//! let progress = Progress::default();
-//! let explainer = Explainer::new(&forest, &Players::single(2), &background, None, &workers, &progress)?;
-//! let phi = explainer.explain(&Rows::new(&x[..], 1, 2)?, Index::Shapley, Engine::Auto, &workers, &progress)?;
+//! let job = Job::new(1);
+//! let explainer = Explainer::builder(&forest).background(&Rows::new(&z[..], 1, 2)?).build(&job)?;
+//! let phi = explainer.explain(&Rows::new(&x[..], 1, 2)?, Index::Shapley, Engine::Auto, &job)?;
 //! assert_eq!(phi, [0.5, 0.5]);
 //! # Ok::<(), arborshap::Error>(())
 //! ```
+//!
+//! # Overview
+//!
+//! * [`Forest`]: the model, in one format for all libraries. Module [`forest`] holds its parts, and two ways to make it:
+//!   from [`Tree`](forest::Tree)s, or from flat arrays.
+//! * [`Rows`]: a borrowed matrix of `f32` or `f64`. NaN is a value like any other.
+//! * [`Players`]: which features are replaced together.
+//! * [`Explainer`]: the compiled forest with its background. [`Explainer::builder`] makes one; it can be saved and
+//!   loaded, with [`Notes`], and shared between threads.
+//! * [`Index`]: which index of the game to compute; [`Engine`]: how. [`Explainer::plan`] says how a call would be carried
+//!   out, as a [`Plan`].
+//! * [`Job`]: the threads of a call, its progress, and a way to cancel it.
+//! * [`Intake`] and [`Background`]: backgrounds that come in parts, perhaps on several machines.
+//! * [`Error`]: what can go wrong, with fields to match on.
+//!
+//! Results are bitwise the same for any number of threads.
+//!
+//! # Features
+//!
+//! * `python` (off by default): the native module of the Python package of the same name.
 
 mod background;
+mod container;
 mod engine;
 mod error;
 mod explainer;
@@ -38,11 +73,10 @@ mod index;
 mod job;
 mod memory;
 mod players;
-mod row_weights;
 mod rows;
 mod saved;
 mod simd;
-mod turns;
+mod sync;
 mod weights;
 
 #[cfg(feature = "python")]
@@ -50,12 +84,32 @@ mod python;
 
 pub use background::{Background, Intake};
 pub use engine::plan::{Engine, Plan};
-pub use error::{Error, Result};
-pub use explainer::Explainer;
-pub use forest::{Forest, Node, Output, Split, Tree};
+pub use error::{Argument, Error, Result, SavedProblem};
+pub use explainer::{Builder, Explainer};
+pub use forest::Forest;
 pub use index::Index;
-pub use job::{Progress, Workers};
+pub use job::Job;
 pub use players::Players;
 pub use rows::{Cells, Rows};
 pub use saved::Notes;
-pub use weights::{Weights, shapley_weight};
+// Hidden: no caller needs the weights by themselves, but the tests check them for paths of any length.
+#[doc(hidden)]
+pub use weights::Weights;
+
+/// What callers may do with every type, checked when the crate is compiled.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn survives_panics<T: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    survives_panics::<Background>();
+    survives_panics::<Builder<'_>>();
+    survives_panics::<Error>();
+    survives_panics::<Explainer>();
+    survives_panics::<Forest>();
+    survives_panics::<Intake>();
+    survives_panics::<Notes>();
+    survives_panics::<Plan>();
+    survives_panics::<Players>();
+    survives_panics::<Rows<'_>>();
+    // Its threads belong to rayon, which does not say what a panic leaves behind.
+    shared::<Job>();
+};

@@ -1,6 +1,6 @@
 //! The index map $\mathcal{I}$ of the paper's Section 6: which player each model feature belongs to.
 
-use crate::error::{Error, Result};
+use crate::error::{Argument, Error, Result};
 
 /// A partition of the model's features into players.
 ///
@@ -19,7 +19,7 @@ impl Players {
         Self { map: (0..n_features as u32).collect(), count: n_features }
     }
 
-    /// The map given feature by feature; players are numbered `0..count`.
+    /// Takes the player of each feature; players are numbered `0..count`.
     ///
     /// ```
     /// use arborshap::Players;
@@ -29,10 +29,11 @@ impl Players {
     /// ```
     pub fn grouped(map: Vec<u32>, count: usize) -> Result<Self> {
         if let Some((feature, &player)) = map.iter().enumerate().find(|&(_, &p)| p as usize >= count) {
-            return Err(Error::Input(format!(
+            let problem = format!(
                 "feature {feature} is mapped to player {player}, but there are only {count} players (0 to {})",
                 count.saturating_sub(1)
-            )));
+            );
+            return Err(Error::input(Argument::Players, problem));
         }
         Ok(Self { map, count })
     }
@@ -54,5 +55,15 @@ impl Players {
     #[must_use]
     pub fn n_features(&self) -> usize {
         self.map.len()
+    }
+
+    /// An error unless the map has one entry per feature of the model.
+    pub(crate) fn check(&self, n_features: usize) -> Result<()> {
+        let mapped = self.n_features();
+        if mapped == n_features {
+            return Ok(());
+        }
+        let problem = format!("the players map {mapped} features, but the model has {n_features}");
+        Err(Error::input(Argument::Players, problem))
     }
 }

@@ -1,8 +1,8 @@
 //! A borrowed matrix of rows, as the caller holds it.
 
-use crate::error::{Error, Result};
+use crate::error::{Argument, Error, Result};
 
-/// The cells of [`Rows`], row after row, in the precision the caller has them in.
+/// The cells of [`Rows`], row after row, in the caller's precision.
 #[derive(Debug, Clone, Copy)]
 pub enum Cells<'a> {
     /// Single precision.
@@ -40,7 +40,8 @@ impl<'a> Rows<'a> {
             Cells::F64(c) => c.len(),
         };
         if len.checked_mul(width) != Some(have) {
-            return Err(Error::Input(format!("{len} rows of {width} columns were announced, but {have} cells given")));
+            let problem = format!("{have} cells were given for {len} rows of {width} columns");
+            return Err(Error::input(Argument::Data, problem));
         }
         Ok(Self { cells, len, width })
     }
@@ -51,7 +52,7 @@ impl<'a> Rows<'a> {
         self.len
     }
 
-    /// Whether there is no row.
+    /// Whether there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -92,10 +93,10 @@ impl<'a> Rows<'a> {
     }
 
     /// An error unless the rows have as many columns as the model has features.
-    pub(crate) fn expect_width(&self, what: &str, n_features: usize) -> Result<()> {
+    pub(crate) fn expect_width(&self, what: Argument, n_features: usize) -> Result<()> {
         if self.width == n_features {
             return Ok(());
         }
-        Err(Error::Input(format!("{what} has {} columns, but the model has {n_features} features", self.width)))
+        Err(Error::Columns { what, columns: self.width, features: n_features })
     }
 }

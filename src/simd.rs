@@ -1,8 +1,8 @@
-//! The room of `unsafe` code (but for one allocation in `memory`): running kernels with the widest vector instructions
-//! of the machine, and reading tables at indices already known to be in range.
+//! The room of `unsafe` code (except for one allocation in `memory`): it runs kernels with the widest vector instructions
+//! of the machine, and reads tables at positions that are known to be in range.
 #![allow(unsafe_code)]
 
-/// A loop nest worth compiling for several instruction sets. `run` must be `#[inline(always)]`, as must what it calls.
+/// A loop nest worth compiling for several instruction sets. `run` and everything it calls must be `#[inline(always)]`.
 pub(crate) trait Kernel {
     type Output;
     fn run(self) -> Self::Output;
@@ -43,8 +43,8 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
     kernel.run()
 }
 
-/// `slice[i]`. Built with `--cfg arborshap_checked`, every such read is checked, and kernels are compiled for the baseline
-/// alone: a twin in which nothing is taken on trust.
+/// `slice[i]`. With `--cfg arborshap_checked` every such read is checked, and kernels are compiled for the baseline
+/// instructions only: a twin that takes nothing on trust.
 ///
 /// # Safety
 /// `i < slice.len()`.
@@ -59,14 +59,14 @@ unsafe fn read<T: Copy>(slice: &[T], i: usize) -> T {
     }
 }
 
-/// Where the numbers of each row of a block begin in a table; only made together with the largest of them.
+/// Where the numbers of each row of a block begin in a table, together with the largest of these positions.
 pub(crate) struct Offsets<const R: usize> {
     each: [u32; R],
     largest: u32,
 }
 
 impl<const R: usize> Offsets<R> {
-    /// Rows of a table that has `width` numbers for each index.
+    /// Positions in a table with `width` numbers per index.
     #[inline(always)]
     pub(crate) fn new(indices: &[u16; R], width: u32) -> Self {
         let (mut each, mut largest) = ([0_u32; R], 0);
@@ -91,7 +91,7 @@ pub(crate) fn add_looked_up<const R: usize>(sums: &mut [f64; R], table: &[f64], 
     }
 }
 
-/// How many of the cuts, which ascend, are below each of the numbers; none is below what is not a number.
+/// How many of the ascending cuts are below each of the numbers; no cut is below NaN.
 #[inline(always)]
 pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &[T; L]) -> [u32; L] {
     let mut below = [0_u32; L];
@@ -99,8 +99,8 @@ pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &
     if n == 0 {
         return below;
     }
-    // All numbers are searched for in step, so that every step is a few wide instructions. What is sought lies between
-    // `below` and `below + n`, and `below + n <= cuts.len()` always holds.
+    // All searches advance in step, so that every step is a few wide instructions. Each answer lies between `below` and
+    // `below + n`, and `below + n <= cuts.len()` always holds.
     while n > 1 {
         let half = n / 2;
         for l in 0..L {

@@ -1,15 +1,15 @@
 //! The Shapley weights `W(k, d)` of Definition 1.
 
-/// Path lengths up to this many players have their weights tabulated; longer ones are computed when asked for.
+/// The weights of paths with up to this many players are tabulated; longer paths compute them when needed.
 const TABLE: usize = 256;
 
 /// $W(k, d) = \frac{k!\,(d-k-1)!}{d!}$ for $0 \le k < d$: the proportion of the $d!$ orderings in which a given
 /// set of $k$ players comes first, directly followed by one given other player.
 ///
-/// The product form $\frac{1}{d} \prod_{i=1}^{k} \frac{i}{d-i}$ holds no factorial, so nothing overflows for any
-/// `d`; for very long paths a weight below the smallest double is zero.
+/// The product form $\frac{1}{d} \prod_{i=1}^{k} \frac{i}{d-i}$ has no factorial, so it overflows for no `d`; a weight
+/// below the smallest double is zero.
 #[must_use]
-pub fn shapley_weight(k: usize, d: usize) -> f64 {
+pub(crate) fn shapley_weight(k: usize, d: usize) -> f64 {
     debug_assert!(k < d);
     let mut w = 1.0 / d as f64;
     for i in 1..=k.min(d - 1 - k) {
@@ -21,7 +21,7 @@ pub fn shapley_weight(k: usize, d: usize) -> f64 {
     w
 }
 
-/// `W` computed and stored in advance, as the paper's Algorithms 2 to 4 assume.
+/// `W`, computed and stored in advance, as the paper's Algorithms 2 to 4 assume.
 #[derive(Debug, Clone)]
 pub struct Weights {
     /// Rows of a triangle: `W(0, 1); W(0, 2), W(1, 2); ...`.

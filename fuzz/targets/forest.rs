@@ -2,7 +2,7 @@
 #![no_main]
 
 use arborshap::forest::FlatForest;
-use arborshap::{Engine, Explainer, Forest, Index, Notes, Players, Progress, Rows, Workers};
+use arborshap::{Engine, Explainer, Forest, Index, Job, Notes, Rows};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 /// Numbers read off the bytes; zeros past their end.
@@ -87,19 +87,19 @@ fuzz_target!(|data: &[u8]| -> Corpus {
     let d = forest.n_features();
     let cells: Vec<f64> = (0..3 * d).map(|_| from.float()).collect();
     let rows = Rows::new(&cells[..], 3, d).expect("three rows");
-    let (players, workers, progress) = (Players::single(d), Workers::new(1), Progress::default());
-    let explainer = Explainer::new(&forest, &players, &rows, None, &workers, &progress).expect("a valid forest");
+    let job = Job::new(1);
+    let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid forest");
     for index in [Index::Shapley, Index::Taylor, Index::Interaction, Index::Banzhaf] {
         for engine in [Engine::Auto, Engine::Pattern, Engine::Sparse, Engine::Traversal] {
             // Only an engine that cannot do it may refuse.
-            let _ = explainer.explain(&rows, index, engine, &workers, &progress);
+            let _ = explainer.explain(&rows, index, engine, &job);
         }
     }
-    if let Ok(explainer) = Explainer::path_dependent(&forest, &players, &workers) {
-        explainer.explain(&rows, Index::Shapley, Engine::Auto, &workers, &progress).expect("values");
+    if let Ok(explainer) = Explainer::builder(&forest).build(&job) {
+        explainer.explain(&rows, Index::Shapley, Engine::Auto, &job).expect("values");
     }
     let bytes = explainer.to_bytes(&Notes::default());
-    let (again, _) = Explainer::from_bytes(&bytes, &workers, &progress).expect("what was just written");
+    let (again, _) = Explainer::from_bytes(&bytes, &job).expect("what was just written");
     assert_eq!(again.to_bytes(&Notes::default()), bytes);
     Corpus::Keep
 });

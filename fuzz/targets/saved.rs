@@ -1,7 +1,7 @@
 //! Any bytes as a saved explainer or background, with a checksum that fits: refused, or of use.
 #![no_main]
 
-use arborshap::{Background, Engine, Explainer, Index, Notes, Progress, Rows, Workers};
+use arborshap::{Background, Engine, Explainer, Index, Job, Notes, Rows};
 use libfuzzer_sys::fuzz_target;
 
 /// CRC-64/XZ, bit by bit.
@@ -33,19 +33,19 @@ fn sealed(data: &[u8]) -> Vec<u8> {
 
 fuzz_target!(|data: &[u8]| {
     let bytes = sealed(data);
-    let (workers, progress) = (Workers::new(1), Progress::default());
-    if let Ok((explainer, notes)) = Explainer::from_bytes(&bytes, &workers, &progress) {
+    let job = Job::new(1);
+    if let Ok((explainer, notes)) = Explainer::from_bytes(&bytes, &job) {
         // Only rows of the right width are explained, and few features are enough to go wrong.
         for d in 0..12 {
             let cells: Vec<f64> = (0..2 * d).map(|i| i as f64 / 3.0 - 1.0).collect();
             let rows = Rows::new(&cells[..], 2, d).expect("two rows");
-            let values = explainer.explain(&rows, Index::Shapley, Engine::Auto, &workers, &progress);
+            let values = explainer.explain(&rows, Index::Shapley, Engine::Auto, &job);
             if let Ok(values) = values {
                 assert_eq!(values.len(), 2 * explainer.n_players() * explainer.n_outputs());
             }
         }
         let written = explainer.to_bytes(&notes);
-        let (again, _) = Explainer::from_bytes(&written, &workers, &progress).expect("what was just written");
+        let (again, _) = Explainer::from_bytes(&written, &job).expect("what was just written");
         assert_eq!(again.to_bytes(&notes), written);
     }
     if let Ok((background, _)) = Background::from_bytes(&bytes) {

@@ -15,6 +15,9 @@ Progress: TypeAlias = Callable[[float], object]
 
 __version__: str
 
+def available_memory() -> int:
+    """Bytes of memory that can be used without pushing anything else out."""
+
 @final
 class Forest:
     """A validated, immutable forest: the common format every model is turned into.
@@ -57,6 +60,25 @@ class Forest:
         """The arrays it is made of, by name; `cover` may be None. Leaves are vectors everywhere if anywhere."""
     def margin(self, rows: Matrix, n_threads: int) -> NDArray[np.float64]:
         """The raw prediction in float64: (rows, outputs)."""
+
+@final
+class Plan:
+    """How a call would be carried out, and why."""
+
+    @property
+    def trees_by_tables(self) -> int: ...
+    @property
+    def trees_by_pairs(self) -> int: ...
+    @property
+    def trees_by_walk(self) -> int: ...
+    @property
+    def seconds(self) -> float:
+        """Estimated seconds on one thread."""
+    @property
+    def bytes(self) -> int:
+        """Estimated bytes beyond the rows and the result."""
+    @property
+    def reason(self) -> str: ...
 
 @final
 class Background:
@@ -134,11 +156,8 @@ class Explainer:
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """(rows, players, outputs), or (rows, players, players, outputs) for an index of pairs of players."""
-    def plan(self, n_rows: int, index: IndexName, engine: str) -> tuple[int, int, int, float, int, str]:
-        """How a call with that many rows would be carried out.
-
-        Trees by tables, by pairs and by the walk; estimated seconds on one thread; estimated bytes; why.
-        """
+    def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:
+        """How a call with that many rows would be carried out, and why."""
     def explain_pairs(
         self,
         rows: Matrix,

@@ -1,4 +1,4 @@
-//! A forest taken apart into the arrays of the flat format, for whoever writes it down.
+//! A forest taken apart into the arrays of the flat format, to be written down.
 
 use super::flat::{FlatForest, flag};
 use super::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
@@ -45,7 +45,7 @@ impl ForestArrays {
         }
     }
 
-    /// Gives every leaf a value for each output: zeros beside the one it has.
+    /// Gives every leaf a value for each output: zeros beside its own value.
     #[cfg(feature = "python")]
     pub(crate) fn widen_leaves(&mut self) {
         let (outputs, mut narrow) = (self.base.len(), std::mem::take(&mut self.value).into_iter());
@@ -87,7 +87,7 @@ impl ForestArrays {
         let mut flags = match split.missing {
             Missing::Nan => 0,
             Missing::NanIsZero => flag::NAN_IS_ZERO,
-            Missing::NanOrZero => flag::NAN_OR_ZERO,
+            Missing::NanOrZero => flag::ZERO_IS_MISSING,
         };
         let mut set = |bit: u8, on: bool| flags |= if on { bit } else { 0 };
         set(flag::FLOAT32, split.precision == Precision::Float32);
@@ -97,10 +97,10 @@ impl ForestArrays {
                 set(flag::LESS_EQUAL, *rule == Rule::LessEqual);
                 *threshold
             }
-            Test::Member { categories, inside_left, truncate_negative } => {
+            Test::Member { categories, members_left, negative_fraction_is_zero } => {
                 set(flag::CATEGORICAL, true);
-                set(flag::INSIDE_LEFT, *inside_left);
-                set(flag::TRUNCATE_NEGATIVE, *truncate_negative);
+                set(flag::MEMBERS_LEFT, *members_left);
+                set(flag::NEGATIVE_FRACTION_IS_ZERO, *negative_fraction_is_zero);
                 self.category_nodes.push(self.left.len() as i64);
                 self.categories.extend_from_slice(categories.codes());
                 self.category_offsets.push(self.categories.len() as i64);
@@ -120,7 +120,7 @@ impl ForestArrays {
 }
 
 impl From<&Forest> for ForestArrays {
-    /// What [`FlatForest::build`] makes the same forest of. The training weights are there if every tree has them.
+    /// The arrays from which [`FlatForest::build`] makes the same forest; with training weights if every tree has them.
     fn from(forest: &Forest) -> Self {
         let mut arrays = Self {
             n_features: forest.n_features,

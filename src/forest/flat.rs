@@ -1,6 +1,6 @@
-//! The common format as flat arrays, the shape in which Python and files hold it.
+//! The common format as flat arrays, the form in which Python and files hold it.
 
-use super::{Categories, Forest, Missing, Node, Output, Precision, Rule, Split, Test, Tree};
+use super::{Categories, Forest, Missing, NO_OUTPUT, Node, Output, Precision, Rule, Split, Test, Tree};
 use crate::error::{Error, Result};
 
 /// The meaning of the bits of [`FlatForest::flags`].
@@ -9,14 +9,14 @@ pub(super) mod flag {
     pub(in crate::forest) const FLOAT32: u8 = 1 << 1;
     pub(in crate::forest) const DEFAULT_LEFT: u8 = 1 << 2;
     pub(in crate::forest) const NAN_IS_ZERO: u8 = 1 << 3;
-    pub(in crate::forest) const NAN_OR_ZERO: u8 = 1 << 4;
+    pub(in crate::forest) const ZERO_IS_MISSING: u8 = 1 << 4;
     pub(in crate::forest) const CATEGORICAL: u8 = 1 << 5;
-    pub(in crate::forest) const INSIDE_LEFT: u8 = 1 << 6;
-    pub(in crate::forest) const TRUNCATE_NEGATIVE: u8 = 1 << 7;
+    pub(in crate::forest) const MEMBERS_LEFT: u8 = 1 << 6;
+    pub(in crate::forest) const NEGATIVE_FRACTION_IS_ZERO: u8 = 1 << 7;
 }
 
 /// A forest as borrowed arrays. Node arrays run over all trees, tree after tree; children are numbered within
-/// their own tree; both children -1 make a leaf. Nothing in here is trusted: [`FlatForest::build`] checks it all.
+/// their own tree; a node whose children are both -1 is a leaf. Nothing here is trusted: [`FlatForest::build`] checks it all.
 #[derive(Debug, Clone, Copy)]
 pub struct FlatForest<'a> {
     /// Number of features a row has.
@@ -31,19 +31,19 @@ pub struct FlatForest<'a> {
     pub feature: &'a [i32],
     /// Thresholds.
     pub threshold: &'a [f64],
-    /// How each split compares: bit 0 `<=` instead of `<`; bit 1 in single precision; bit 2 missing goes left;
-    /// bit 3 NaN counts as zero; bit 4 zero is missing like NaN; bit 5 a category set instead of a threshold;
-    /// bit 6 members of the set go left; bit 7 a value between -1 and 0 is category 0.
+    /// How each split compares. Bit 0: `<=` instead of `<`. Bit 1: in single precision. Bit 2: missing values go left.
+    /// Bit 3: NaN counts as zero. Bit 4: zero is missing, like NaN. Bit 5: a category set instead of a threshold.
+    /// Bit 6: members of the set go left. Bit 7: a value between -1 and 0 is category 0.
     pub flags: &'a [u8],
-    /// Leaf values, tree after tree: one a node, or `base.len()` a node where the tree's `tree_output` is -1.
+    /// Leaf values, tree after tree: one per node, or `base.len()` per node if the tree's `tree_output` is -1.
     pub value: &'a [f64],
     /// The output each tree adds to, or -1 for a tree with vector leaves.
     pub tree_output: &'a [i32],
-    /// One base value an output.
+    /// One base value per output.
     pub base: &'a [f64],
     /// The categorical nodes, numbered over all trees, in increasing order.
     pub category_nodes: &'a [i64],
-    /// Where each one's set begins in `categories`, and the total at the end.
+    /// Where the set of each categorical node begins in `categories`, and the total at the end.
     pub category_offsets: &'a [i64],
     /// The sets, one after another.
     pub categories: &'a [u32],
@@ -55,7 +55,7 @@ impl FlatForest<'_> {
     /// The validated forest.
     pub fn build(&self) -> Result<Forest> {
         if self.base.is_empty() {
-            return Err(Error::Forest("a forest needs at least one output (one base value each)".into()));
+            return Err(Error::forest(NO_OUTPUT));
         }
         let n_nodes = self.left.len();
         if self.tree_offsets.is_empty() {
@@ -72,20 +72,20 @@ impl FlatForest<'_> {
         ];
         for (name, have, want) in lengths {
             if have != want {
-                return Err(Error::Forest(format!("array `{name}` has {have} entries where {want} belong")));
+                return Err(Error::forest(format!("array `{name}` has {have} entries where {want} belong")));
             }
         }
         offsets("tree_offsets", self.tree_offsets, n_nodes)?;
         offsets("category_offsets", self.category_offsets, self.categories.len())?;
         if let Some(w) = self.category_nodes.windows(2).position(|w| w[0] >= w[1]) {
-            return Err(Error::Forest(format!("`category_nodes` does not increase at entry {}", w + 1)));
+            return Err(Error::forest(format!("`category_nodes` does not increase at entry {}", w + 1)));
         }
         let nodes = |t: usize| (self.tree_offsets[t + 1] - self.tree_offsets[t]) as usize;
         let numbers = |t: usize| nodes(t).saturating_mul(self.width(t));
         let values = (0..self.tree_output.len()).map(numbers).fold(0, usize::saturating_add);
         if self.value.len() != values {
             let have = self.value.len();
-            return Err(Error::Forest(format!("array `value` has {have} entries where {values} belong")));
+            return Err(Error::forest(format!("array `value` has {have} entries where {values} belong")));
         }
         let mut value = self.value;
         let tree = |t: usize| {
@@ -96,7 +96,7 @@ impl FlatForest<'_> {
         Forest::from_trees((0..self.tree_output.len()).map(tree), self.n_features, self.base.to_vec())
     }
 
-    /// How many numbers a leaf of a tree holds.
+    /// How many numbers each leaf of a tree holds.
     fn width(&self, t: usize) -> usize {
         if self.tree_output[t] == -1 { self.base.len() } else { 1 }
     }
@@ -138,7 +138,7 @@ impl FlatForest<'_> {
         let index = |what: &str, i: i32| u32::try_from(i).map_err(|_| format!("its {what} is {i}"));
         let flags = self.flags[n];
         let has = |bit: u8| flags & bit != 0;
-        let missing = match (has(flag::NAN_IS_ZERO), has(flag::NAN_OR_ZERO)) {
+        let missing = match (has(flag::NAN_IS_ZERO), has(flag::ZERO_IS_MISSING)) {
             (false, false) => Missing::Nan,
             (true, false) => Missing::NanIsZero,
             (false, true) => Missing::NanOrZero,
@@ -150,8 +150,8 @@ impl FlatForest<'_> {
             let categories = self.category_set(n)?;
             Test::Member {
                 categories,
-                inside_left: has(flag::INSIDE_LEFT),
-                truncate_negative: has(flag::TRUNCATE_NEGATIVE),
+                members_left: has(flag::MEMBERS_LEFT),
+                negative_fraction_is_zero: has(flag::NEGATIVE_FRACTION_IS_ZERO),
             }
         } else {
             let rule = if has(flag::LESS_EQUAL) { Rule::LessEqual } else { Rule::Less };
@@ -182,7 +182,7 @@ impl FlatForest<'_> {
 fn offsets(name: &str, offsets: &[i64], total: usize) -> Result<()> {
     let ends = offsets.first() == Some(&0) && offsets.last().is_some_and(|&last| usize::try_from(last) == Ok(total));
     if !ends || offsets.windows(2).any(|w| w[0] > w[1]) {
-        return Err(Error::Forest(format!("`{name}` must start at 0, never decrease and end at {total}")));
+        return Err(Error::forest(format!("`{name}` must start at 0, never decrease and end at {total}")));
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! The common format: a [`Forest`] of binary decision trees, the same for every library a model may come from.
+//! The common format: a [`Forest`] of binary decision trees, the same for models of every library.
 
 mod arrays;
 mod flat;
+mod margins;
 mod split;
 mod validate;
 
@@ -13,23 +14,25 @@ pub use split::{Categories, Missing, Precision, Rule, Split, Test};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::rows::Rows;
 
 /// A node of a tree: internal, or a leaf.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
     /// An internal node with two children.
     Split(Split),
-    /// A leaf; the number says which of the tree's leaf values is its own.
+    /// A leaf; the number says which of the tree's leaf values belongs to it.
     Leaf(u32),
 }
+
+/// What is wrong with a forest that has no base value.
+const NO_OUTPUT: &str = "a forest needs at least one output (one base value each)";
 
 /// Which outputs of the model a tree adds to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// One number a leaf, added to this output (boosting: one tree a class and round).
+    /// One number per leaf, added to this output (boosting: one tree per class and round).
     One(usize),
-    /// A vector a leaf, one number for each output (forests of classification trees).
+    /// A vector per leaf, with one number for each output (forests of classification trees).
     All,
 }
 
@@ -67,7 +70,7 @@ impl Tree {
         self.output
     }
 
-    /// How many numbers a leaf holds.
+    /// How many numbers each leaf holds.
     #[must_use]
     pub fn leaf_width(&self, n_outputs: usize) -> usize {
         match self.output {
@@ -91,8 +94,8 @@ impl Tree {
     }
 }
 
-/// A sum of trees plus a base value for each output. Every forest in existence is valid: [`Forest::new`] checks.
-/// Clones share the trees.
+/// A sum of trees plus a base value for each output. Every forest is valid, because [`Forest::new`] checks it. Clones
+/// share the trees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
     trees: Arc<[Tree]>,
@@ -104,22 +107,22 @@ pub struct Forest {
 impl Forest {
     /// A forest over `n_features` features, with as many outputs as there are base values.
     ///
-    /// Refused, naming tree and node: cycles, children with two parents, nodes that no path reaches, any index out
-    /// of range, NaN thresholds, leaf values that are not finite.
+    /// An error names the tree and the node of the first problem: a cycle, a child with two parents, a node that no
+    /// path reaches, an index out of range, a NaN threshold, or a leaf value that is not finite.
     pub fn new(trees: Vec<Tree>, n_features: usize, base: Vec<f64>) -> Result<Self> {
         Self::from_trees(trees.into_iter().map(Ok), n_features, base)
     }
 
-    /// The same of trees that are still to be made: each is checked while it is in cache.
+    /// The same for trees that are still to be made: each is checked while it is in cache.
     fn from_trees(trees: impl Iterator<Item = Result<Tree>>, n_features: usize, base: Vec<f64>) -> Result<Self> {
         if base.is_empty() {
-            return Err(Error::Forest("a forest needs at least one output (one base value each)".into()));
+            return Err(Error::forest(NO_OUTPUT));
         }
         if let Some(k) = base.iter().position(|b| !b.is_finite()) {
-            return Err(Error::Forest(format!("the base value of output {k} is {}, not a finite number", base[k])));
+            return Err(Error::forest(format!("the base value of output {k} is {}, not a finite number", base[k])));
         }
         if u32::try_from(n_features).is_err() {
-            return Err(Error::Forest(format!("{n_features} features are more than the format can number")));
+            return Err(Error::forest(format!("{n_features} features are more than the format can number")));
         }
         let mut max_depth = 0;
         let checked = trees.enumerate().map(|(t, tree)| {
@@ -168,18 +171,20 @@ impl Forest {
         self.trees.iter().map(|t| t.nodes.len()).sum()
     }
 
-    /// Adds the raw prediction $h(x)$ of one row, in double precision, to `out` (one number an output).
-    ///
-    /// This follows [`Split::goes_left`] directly: the definition the engines are tested against.
-    pub fn add_margin(&self, rows: &Rows<'_>, row: usize, out: &mut [f64]) {
-        let add = |sum: &mut [f64], values: &[f64]| sum.iter_mut().zip(values).for_each(|(s, v)| *s += v);
-        add(out, &self.base);
-        for tree in self.trees.iter() {
-            let leaf = tree.leaf_of(|feature| rows.get(row, feature));
-            match tree.output {
-                Output::One(k) => out[k] += tree.values[leaf],
-                Output::All => add(out, &tree.values[leaf * self.base.len()..][..self.base.len()]),
-            }
+    /// Number of leaves of all trees.
+    #[must_use]
+    pub fn n_leaves(&self) -> usize {
+        let leaves = |tree: &Tree| tree.nodes.iter().filter(|node| matches!(node, Node::Leaf(_))).count();
+        self.trees.iter().map(leaves).sum()
+    }
+}
+
+impl Output {
+    /// The first output that a tree adds to.
+    pub(crate) fn first(self) -> usize {
+        match self {
+            Self::One(k) => k,
+            Self::All => 0,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a split asks of a row: the rules of every supported library as one type.
+//! What a split asks of a row: one type for the rules of every supported library.
 
 /// `x < threshold` or `x <= threshold` sends a row left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,8 +11,8 @@ pub enum Rule {
 
 /// The precision a value is rounded to before it is compared.
 ///
-/// The threshold is always an `f64`; a library that compares two single-precision numbers has thresholds that
-/// are exact in double precision, so rounding the value is all there is to do.
+/// The threshold is always an `f64`. A library that compares two single-precision numbers has thresholds that are exact
+/// in double precision, so rounding the value is enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {
     /// The value is rounded to single precision first.
@@ -48,7 +48,7 @@ pub enum Missing {
 pub(crate) const ZERO: f64 = 1e-35_f32 as f64;
 
 impl Missing {
-    /// The value, or `None` where it is missing.
+    /// The value, or `None` if it is missing.
     #[inline]
     #[must_use]
     pub fn present(self, x: f64) -> Option<f64> {
@@ -60,7 +60,7 @@ impl Missing {
     }
 }
 
-/// A set of category codes, sorted: as large as what was given, whatever the codes are.
+/// A sorted set of category codes. Its size depends on how many codes there are, not on how large they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Categories {
     codes: Box<[u32]>,
@@ -103,10 +103,10 @@ pub enum Test {
     Member {
         /// The set.
         categories: Categories,
-        /// Members go left and all others right, or the other way round.
-        inside_left: bool,
-        /// A value between -1 and 0 is category 0, as integer truncation has it, rather than no category at all.
-        truncate_negative: bool,
+        /// Whether members go left and all others right, or the other way round.
+        members_left: bool,
+        /// Whether a value between -1 and 0 is category 0, as integer truncation makes it, rather than no category.
+        negative_fraction_is_zero: bool,
     },
 }
 
@@ -121,7 +121,7 @@ pub struct Split {
     pub right: u32,
     /// The question asked.
     pub test: Test,
-    /// The precision it is asked in.
+    /// The precision of the comparison.
     pub precision: Precision,
     /// Which values are missing.
     pub missing: Missing,
@@ -153,11 +153,11 @@ impl Test {
         match self {
             Self::Threshold { rule: Rule::Less, threshold } => x < *threshold,
             Self::Threshold { rule: Rule::LessEqual, threshold } => x <= *threshold,
-            Self::Member { categories, inside_left, truncate_negative } => {
-                let in_range = x >= 0.0 || (*truncate_negative && x > -1.0);
+            Self::Member { categories, members_left, negative_fraction_is_zero } => {
+                let in_range = x >= 0.0 || (*negative_fraction_is_zero && x > -1.0);
                 // `as` truncates towards zero and saturates, so infinities end up outside every set.
                 let inside = in_range && categories.contains(x as u64);
-                inside == *inside_left
+                inside == *members_left
             }
         }
     }

@@ -1,60 +1,32 @@
-//! The rules every tree keeps, checked whenever one is made. Iterative, so that depth costs no machine stack.
+//! The rules that every tree keeps, checked whenever one is made. Iterative, so that depth costs no machine stack.
 
 use super::{Node, Output, Split, Test, Tree};
 
-/// The depth of a valid tree, or the first offending node and what is wrong with it.
-pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<usize, (usize, String)> {
-    let n_nodes = tree.nodes.len();
-    if n_nodes == 0 {
-        return Err((0, "the tree has no nodes; even a constant is one leaf".into()));
-    }
-    if u32::try_from(n_nodes).is_err() {
-        return Err((0, format!("{n_nodes} nodes are more than the format can number")));
-    }
-    if let Output::One(k) = tree.output
-        && k >= n_outputs
-    {
-        return Err((0, format!("the tree adds to output {k}, but the forest has {n_outputs} outputs")));
-    }
-    let width = tree.leaf_width(n_outputs);
-    let cover = tree.cover.as_deref();
-    if let Some(cover) = cover
-        && cover.len() != n_nodes
-    {
-        return Err((0, format!("{} cover values for {n_nodes} nodes", cover.len())));
-    }
+/// A node that breaks a rule, and how.
+type Problem = (usize, String);
 
+/// The depth of a valid tree, or the first offending node and what is wrong with it.
+pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<usize, Problem> {
+    let n_nodes = tree.nodes.len();
+    whole(tree, n_outputs).map_err(|problem| (0, problem))?;
+    let width = tree.leaf_width(n_outputs);
     let mut reached = vec![false; n_nodes];
     reached[0] = true;
     let mut depth = 0;
     let mut stack = vec![(0_usize, 0_usize)];
     while let Some((n, level)) = stack.pop() {
         depth = depth.max(level);
-        if let Some(cover) = cover
-            && (cover[n].is_nan() || cover[n] < 0.0 || cover[n].is_infinite())
+        if let Some(&cover) = tree.cover.as_ref().map(|cover| &cover[n])
+            && (!cover.is_finite() || cover < 0.0)
         {
-            return Err((n, format!("its cover is {}, not a finite number of at least 0", cover[n])));
+            return Err((n, format!("its cover is {cover}, not a finite number of at least 0")));
         }
         match &tree.nodes[n] {
             Node::Leaf(leaf) => leaf_values(tree, *leaf as usize, width).map_err(|problem| (n, problem))?,
             Node::Split(split) => {
                 test(split, n_features).map_err(|problem| (n, problem))?;
-                for (side, child) in [("left", split.left), ("right", split.right)] {
-                    let child = child as usize;
-                    if child >= n_nodes {
-                        return Err((n, format!("its {side} child is node {child}, but the tree has {n_nodes} nodes")));
-                    }
-                    if reached[child] {
-                        return Err((
-                            n,
-                            format!(
-                                "its {side} child, node {child}, is reached twice: a cycle, or a child of two parents"
-                            ),
-                        ));
-                    }
-                    reached[child] = true;
-                    stack.push((child, level + 1));
-                }
+                children(split, &mut reached).map_err(|problem| (n, problem))?;
+                stack.extend([split.left, split.right].map(|child| (child as usize, level + 1)));
             }
         }
     }
@@ -62,6 +34,42 @@ pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<u
         Some(n) => Err((n, "no path from the root reaches it".into())),
         None => Ok(depth),
     }
+}
+
+/// What concerns no single node.
+fn whole(tree: &Tree, n_outputs: usize) -> Result<(), String> {
+    let n_nodes = tree.nodes.len();
+    if n_nodes == 0 {
+        return Err("the tree has no nodes; even a constant is one leaf".into());
+    }
+    if u32::try_from(n_nodes).is_err() {
+        return Err(format!("{n_nodes} nodes are more than the format can number"));
+    }
+    match (tree.output, &tree.cover) {
+        (Output::One(k), _) if k >= n_outputs => {
+            Err(format!("the tree adds to output {k}, but the forest has {n_outputs} outputs"))
+        }
+        (_, Some(cover)) if cover.len() != n_nodes => Err(format!("{} cover values for {n_nodes} nodes", cover.len())),
+        _ => Ok(()),
+    }
+}
+
+/// Both children exist, and nothing else leads to them; they are reached from now on.
+fn children(split: &Split, reached: &mut [bool]) -> Result<(), String> {
+    for (side, child) in [("left", split.left), ("right", split.right)] {
+        match reached.get_mut(child as usize) {
+            None => {
+                return Err(format!("its {side} child is node {child}, but the tree has {} nodes", reached.len()));
+            }
+            Some(true) => {
+                return Err(format!(
+                    "its {side} child, node {child}, is reached twice: a cycle, or a child of two parents"
+                ));
+            }
+            Some(reached) => *reached = true,
+        }
+    }
+    Ok(())
 }
 
 fn leaf_values(tree: &Tree, leaf: usize, width: usize) -> Result<(), String> {

@@ -5,7 +5,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::errors;
-use crate::error::Error;
+use crate::error::{Argument, Error};
 use crate::players::Players;
 use crate::rows::Rows;
 
@@ -34,7 +34,7 @@ impl Matrix<'_> {
     pub(super) fn rows(&self, py: Python<'_>) -> PyResult<Rows<'_>> {
         let contiguous = || PyTypeError::new_err("rows must be C-contiguous and aligned");
         let rows = match self {
-            // A slice may be had of an array in Fortran's order too, and would be of the transposed rows.
+            // An array in Fortran's order has a slice too, but that of the transposed rows.
             Self::F32(a) if !a.is_c_contiguous() => return Err(contiguous()),
             Self::F64(a) if !a.is_c_contiguous() => return Err(contiguous()),
             Self::F32(a) => Rows::new(a.as_slice().map_err(|_| contiguous())?, a.shape()[0], a.shape()[1]),
@@ -44,7 +44,7 @@ impl Matrix<'_> {
     }
 }
 
-/// An array of this shape that takes over the numbers.
+/// An array of this shape that takes over the memory of the numbers.
 pub(super) fn array<'py, T: Element>(
     py: Python<'py>,
     values: Vec<T>,
@@ -55,12 +55,15 @@ pub(super) fn array<'py, T: Element>(
 
 /// A count of at least one, from Python.
 pub(super) fn positive(py: Python<'_>, what: &str, n: usize) -> PyResult<usize> {
-    if n > 0 { Ok(n) } else { Err(errors::exception(py, &Error::Input(format!("{what} must be at least 1")))) }
+    if n > 0 {
+        return Ok(n);
+    }
+    Err(errors::exception(py, &Error::input(Argument::Option, format!("{what} must be at least 1"))))
 }
 
 /// The map of features to players, from Python.
 pub(super) fn players_from(py: Python<'_>, map: &PyReadonlyArray1<'_, i32>, n_players: usize) -> PyResult<Players> {
     let map: Result<Vec<u32>, _> = map.as_slice()?.iter().map(|&player| u32::try_from(player)).collect();
-    let map = map.map_err(|_| Error::Input("a feature is mapped to a negative player".into()));
+    let map = map.map_err(|_| Error::input(Argument::Players, "a feature is mapped to a negative player"));
     map.and_then(|map| Players::grouped(map, n_players)).map_err(|e| errors::exception(py, &e))
 }

@@ -1,7 +1,7 @@
 //! `_core.Background`.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -9,45 +9,45 @@ use pyo3::types::PyBytes;
 
 use super::arrays::{Matrix, players_from, positive};
 use super::forest::PyForest;
-use super::{errors, run};
+use super::run::{self, Effort, run};
 use crate::background::{Background, Intake};
-use crate::error::{Error, Result};
-use crate::job::Workers;
+use crate::error::{Argument, Error, Result};
 use crate::saved::Notes;
+use crate::sync::locked;
 
-/// Lists of texts by their name.
+/// Lists of texts by name.
 pub(super) type Texts = BTreeMap<String, Vec<String>>;
 
 /// A background, or a part of one, as a forest and its players see it.
 #[pyclass(frozen, module = "arborshap._core", name = "Background")]
 pub(super) struct PyBackground {
-    /// Only whoever knows the forest can add rows.
+    /// None if the background came as bytes, without its forest: then no rows can be added.
     intake: Option<Intake>,
-    /// Nothing once adding rows was broken off.
+    /// None once adding rows was interrupted.
     background: Mutex<Option<Background>>,
 }
 
 impl PyBackground {
-    fn of(intake: Option<Intake>, background: Background) -> Self {
+    fn new_of(intake: Option<Intake>, background: Background) -> Self {
         Self { intake, background: Mutex::new(Some(background)) }
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<Background>> {
-        self.background.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn background(&self) -> Result<Background> {
+        self.with(Background::clone)
     }
 
-    pub(super) fn background(&self) -> Result<Background> {
-        self.locked().clone().ok_or_else(broken_off)
+    fn with<T>(&self, f: impl FnOnce(&Background) -> T) -> Result<T> {
+        locked(&self.background).as_ref().map(f).ok_or_else(broken_off)
     }
 }
 
 fn broken_off() -> Error {
-    Error::Input("adding rows to this background was broken off; begin it anew".into())
+    Error::input(Argument::Background, "adding rows to this background was broken off; begin it anew")
 }
 
 #[pymethods]
 impl PyBackground {
-    /// Of no rows yet.
+    /// A background without rows.
     #[new]
     #[pyo3(signature = (forest, *, players, n_players, n_threads))]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
@@ -61,15 +61,15 @@ impl PyBackground {
         let threads = positive(py, "n_threads", n_threads)?;
         let forest = forest.get().forest.clone();
         let players = players_from(py, &players, n_players)?;
-        let (intake, background) = run::run(py, true, None, move |_| {
-            let intake = Intake::new(&forest, &players, &Workers::new(threads))?;
+        let (intake, background) = run(py, Effort::Long(threads), None, move |job| {
+            let intake = Intake::new(&forest, &players, job)?;
             let background = intake.empty()?;
             Ok((intake, background))
         })?;
-        Ok(Self::of(Some(intake), background))
+        Ok(Self::new_of(Some(intake), background))
     }
 
-    /// Adds rows, which may carry weights.
+    /// Adds rows, which may have weights.
     #[pyo3(signature = (rows, weights=None, *, n_threads))]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
     fn add(
@@ -82,47 +82,45 @@ impl PyBackground {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
-        run::run(py, true, None, |progress| {
-            let only_merges =
-                || Error::Input("a background that was sent can be merged, but takes no more rows".into());
-            let intake = self.intake.as_ref().ok_or_else(only_merges)?;
-            let mut background = self.locked();
+        run(py, Effort::Long(threads), None, |job| {
+            let problem = "a background that was sent can be merged, but takes no more rows";
+            let intake = self.intake.as_ref().ok_or_else(|| Error::input(Argument::Background, problem))?;
+            let mut background = locked(&self.background);
             let before = background.take().ok_or_else(broken_off)?;
-            *background = Some(intake.add(before, &rows, weights, &Workers::new(threads), progress)?);
+            *background = Some(intake.add(before, &rows, weights, job)?);
             Ok(())
         })
     }
 
-    /// The rows of both, in a background of its own.
+    /// A new background with the rows of both.
     fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Self> {
         let other = other.get();
-        let merged = run::run(py, false, None, |_| self.background()?.merge(other.background()?))?;
-        Ok(Self::of(None, merged))
+        let merged = run(py, Effort::Short, None, |_| self.background()?.merge(other.background()?))?;
+        Ok(Self::new_of(None, merged))
     }
 
     #[getter]
     fn n_rows(&self, py: Python<'_>) -> PyResult<usize> {
-        let of = |background: &Background| background.len();
-        self.locked().as_ref().map(of).ok_or_else(|| errors::exception(py, &broken_off()))
+        run::guarded(py, || self.with(Background::len))
     }
 
     /// Whether only patterns were counted, instead of keeping rows.
     #[getter]
     fn counted(&self, py: Python<'_>) -> PyResult<bool> {
-        self.locked().as_ref().map(Background::is_counted).ok_or_else(|| errors::exception(py, &broken_off()))
+        run::guarded(py, || self.with(Background::is_counted))
     }
 
-    /// The background as bytes, with lists of texts to be kept beside it.
+    /// The background as bytes, with lists of texts.
     fn to_bytes<'py>(&self, py: Python<'py>, texts: Texts) -> PyResult<Bound<'py, PyBytes>> {
         let notes = Notes { texts, ..Notes::default() };
-        let bytes = run::run(py, false, None, |_| Ok(self.locked().as_ref().ok_or_else(broken_off)?.to_bytes(&notes)))?;
+        let bytes = run(py, Effort::Short, None, |_| self.with(|background| background.to_bytes(&notes)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// What `to_bytes` was called on and given.
+    /// The background and the texts that `to_bytes` made the bytes from.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<(Self, Texts)> {
-        let (background, notes) = run::run(py, false, None, |_| Background::from_bytes(data))?;
-        Ok((Self::of(None, background), notes.texts))
+        let (background, notes) = run(py, Effort::Short, None, |_| Background::from_bytes(data))?;
+        Ok((Self::new_of(None, background), notes.texts))
     }
 }

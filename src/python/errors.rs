@@ -10,15 +10,21 @@ use crate::error::Error;
 pub(super) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let message = error.to_string();
     match error {
-        Error::Node { .. } | Error::Forest(_) | Error::Saved(_) => ours(py, "ModelError", message),
-        Error::Input(_) => ours(py, "InputError", message),
+        Error::Node { .. } | Error::Forest { .. } | Error::Range { .. } | Error::Saved { .. } => {
+            ours(py, "ModelError", message)
+        }
+        Error::Columns { .. }
+        | Error::Input { .. }
+        | Error::EngineCannot { .. }
+        | Error::OnlyCounts
+        | Error::Unrelated => ours(py, "InputError", message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
         // Only the caller's own signal or progress callback cancels, and each has raised its own exception by then.
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
     }
 }
 
-/// A panic is a bug of ours; it must not take the process down.
+/// The exception for a panic: a bug of ours, which must not take the process down.
 pub(super) fn internal(py: Python<'_>, panic: &(dyn std::any::Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("unknown");

@@ -1,7 +1,6 @@
 //! `_core.Explainer`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -10,12 +9,9 @@ use pyo3::types::PyBytes;
 use super::arrays::{Matrix, array, players_from, positive};
 use super::background::{PyBackground, Texts};
 use super::forest::PyForest;
-use super::{errors, run};
-use crate::engine::plan::Engine;
-use crate::error::Error;
+use super::plan::{PyPlan, engine_named, index_named};
+use super::run::{Effort, guarded, run};
 use crate::explainer::Explainer;
-use crate::index::Index;
-use crate::job::Workers;
 use crate::saved::Notes;
 
 /// A forest, its players and its background, ready to explain rows.
@@ -24,44 +20,11 @@ pub(super) struct PyExplainer {
     explainer: Explainer,
 }
 
-/// Estimated seconds below which work is done right where it is asked for.
+/// Work of fewer estimated seconds than this runs on the calling thread.
 const SHORT: f64 = 1e-3;
 
-/// A [`Plan`](crate::Plan) as a tuple.
-type PlanParts = (usize, usize, usize, f64, usize, String);
-
-/// Lists of numbers by their name.
+/// Lists of numbers by name.
 type Numbers<'py> = BTreeMap<String, Bound<'py, PyArray1<f64>>>;
-
-fn index_named(py: Python<'_>, name: &str) -> PyResult<Index> {
-    match name {
-        "shapley" => Ok(Index::Shapley),
-        "banzhaf" => Ok(Index::Banzhaf),
-        "taylor" => Ok(Index::Taylor),
-        "interaction" => Ok(Index::Interaction),
-        other => Err(errors::exception(py, &Error::Input(format!("unknown index {other:?}")))),
-    }
-}
-
-fn engine_named(py: Python<'_>, name: &str) -> PyResult<Engine> {
-    match name {
-        "auto" => Ok(Engine::Auto),
-        "traversal" => Ok(Engine::Traversal),
-        "pattern" => Ok(Engine::Pattern),
-        "sparse" => Ok(Engine::Sparse),
-        other => {
-            let known = "there are \"auto\", \"pattern\", \"sparse\" and \"traversal\"";
-            Err(errors::exception(py, &Error::Input(format!("unknown engine {other:?}; {known}"))))
-        }
-    }
-}
-
-fn limited(explainer: Explainer, memory_limit: Option<usize>) -> Explainer {
-    match memory_limit {
-        Some(bytes) => explainer.limited_to(bytes),
-        None => explainer,
-    }
-}
 
 #[pymethods]
 impl PyExplainer {
@@ -84,16 +47,17 @@ impl PyExplainer {
         let background = background.as_ref().map(|b| b.rows(py)).transpose()?;
         let weights = weights.as_ref().map(|w| w.as_slice()).transpose()?;
         let players = players_from(py, &players, n_players)?;
-        let explainer = run::run(py, true, None, move |progress| {
-            let workers = Workers::new(threads);
-            match (&background, memory_limit) {
-                (Some(z), None) => Explainer::new(&forest, &players, z, weights, &workers, progress),
-                (Some(z), Some(b)) => Explainer::within(b, &forest, &players, z, weights, &workers, progress),
-                (None, None) => Explainer::path_dependent(&forest, &players, &workers),
-                (None, Some(bytes)) => Explainer::path_dependent_within(bytes, &forest, &players, &workers),
-            }
-        })?;
-        Ok(Self { explainer })
+        let mut builder = Explainer::builder(&forest).players(&players);
+        if let Some(rows) = &background {
+            builder = builder.background(rows);
+        }
+        if let Some(weights) = weights {
+            builder = builder.weights(weights);
+        }
+        if let Some(bytes) = memory_limit {
+            builder = builder.memory_limit(bytes);
+        }
+        Ok(Self { explainer: run(py, Effort::Long(threads), None, move |job| builder.build(job))? })
     }
 
     /// Against a background that came in parts.
@@ -112,14 +76,18 @@ impl PyExplainer {
         let threads = positive(py, "n_threads", n_threads)?;
         let (forest, background) = (forest.get().forest.clone(), background.get());
         let players = players_from(py, &players, n_players)?;
-        let explainer = run::run(py, true, None, move |progress| {
-            let workers = Workers::new(threads);
-            Explainer::from_background(&forest, &players, background.background()?, &workers, progress)
+        let explainer = run(py, Effort::Long(threads), None, move |job| {
+            let builder = Explainer::builder(&forest).players(&players).merged_background(background.background()?);
+            match memory_limit {
+                Some(bytes) => builder.memory_limit(bytes),
+                None => builder,
+            }
+            .build(job)
         })?;
-        Ok(Self { explainer: limited(explainer, memory_limit) })
+        Ok(Self { explainer })
     }
 
-    /// The explainer as bytes, with lists of texts and of numbers to be kept beside it.
+    /// The explainer as bytes, with lists of texts and of numbers.
     fn to_bytes<'py>(
         &self,
         py: Python<'py>,
@@ -130,11 +98,11 @@ impl PyExplainer {
         for (name, array) in numbers {
             notes.numbers.insert(name, array.as_slice()?.to_vec());
         }
-        let bytes = run::run(py, false, None, |_| Ok(self.explainer.to_bytes(&notes)))?;
+        let bytes = run(py, Effort::Short, None, |_| Ok(self.explainer.to_bytes(&notes)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// What `to_bytes` was called on and given.
+    /// The explainer, the texts and the numbers that `to_bytes` made the bytes from.
     #[staticmethod]
     #[pyo3(signature = (data, *, memory_limit=None, n_threads))]
     fn from_bytes<'py>(
@@ -144,23 +112,25 @@ impl PyExplainer {
         n_threads: usize,
     ) -> PyResult<(Self, Texts, Numbers<'py>)> {
         let threads = positive(py, "n_threads", n_threads)?;
-        let load = |progress: &_| Explainer::from_bytes(data, &Workers::new(threads), progress);
-        let (explainer, notes) = run::run(py, true, None, load)?;
+        let (mut explainer, notes) = run(py, Effort::Long(threads), None, |job| Explainer::from_bytes(data, job))?;
+        if let Some(bytes) = memory_limit {
+            explainer.set_memory_limit(bytes);
+        }
         let numbers =
             notes.numbers.into_iter().map(|(name, numbers)| (name, PyArray1::from_vec(py, numbers))).collect();
-        Ok((Self { explainer: limited(explainer, memory_limit) }, notes.texts, numbers))
+        Ok((Self { explainer }, notes.texts, numbers))
     }
 
     /// The forest that is explained.
     #[getter]
     fn forest(&self) -> PyForest {
-        PyForest { forest: Arc::new(self.explainer.forest.clone()) }
+        PyForest { forest: self.explainer.forest().clone() }
     }
 
     /// The player of every feature.
     #[getter]
     fn players<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        let players = &self.explainer.players;
+        let players = self.explainer.players();
         PyArray1::from_iter(py, (0..players.n_features()).map(|feature| players.of(feature) as i32))
     }
 
@@ -169,7 +139,7 @@ impl PyExplainer {
         self.explainer.n_players()
     }
 
-    /// Rows of the background; none where there is no background.
+    /// Rows of the background; 0 if there is none.
     #[getter]
     fn n_background(&self) -> usize {
         self.explainer.n_background()
@@ -197,23 +167,19 @@ impl PyExplainer {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let explainer = &self.explainer;
-        let plan = run::guarded(py, || explainer.plan(rows.len(), index, engine))?;
+        let plan = guarded(py, || explainer.plan(rows.len(), index, engine))?;
         // Short work needs no other thread, neither to share it nor to wait for Ctrl-C meanwhile.
-        let long = plan.seconds > SHORT;
-        let values = run::run(py, long, progress.as_ref(), |progress| {
-            explainer.explain(&rows, index, engine, &Workers::new(if long { threads } else { 1 }), progress)
-        })?;
+        let effort = if plan.seconds > SHORT { Effort::Long(threads) } else { Effort::Short };
+        let values = run(py, effort, progress.as_ref(), |job| explainer.carry_out(&plan, &rows, job))?;
         let (n, p, k) = (rows.len(), explainer.n_players(), explainer.n_outputs());
         let shape: &[usize] = if index.order() == 1 { &[n, p, k] } else { &[n, p, p, k] };
         array(py, values, shape)
     }
 
-    /// How a call with that many rows would be carried out: trees by tables, by pairs, by walk; seconds on one thread;
-    /// bytes; why.
-    fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PlanParts> {
+    /// How a call with that many rows would be carried out, and why.
+    fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PyPlan> {
         let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);
-        let plan = run::guarded(py, || self.explainer.plan(n_rows, index, engine))?;
-        Ok((plan.by_tables, plan.by_pairs, plan.by_walk, plan.seconds, plan.bytes, plan.reason))
+        guarded(py, || self.explainer.plan(n_rows, index, engine)).map(PyPlan::from)
     }
 
     /// phi(x, z) for every pair, never averaged: (rows, background rows, players, outputs).
@@ -231,8 +197,8 @@ impl PyExplainer {
         let rows = rows.rows(py)?;
         let background = background.as_ref().map(|b| b.rows(py)).transpose()?;
         let explainer = &self.explainer;
-        let values = run::run(py, true, progress.as_ref(), |progress| {
-            explainer.explain_pairs(&rows, background.as_ref(), &Workers::new(threads), progress)
+        let values = run(py, Effort::Long(threads), progress.as_ref(), |job| {
+            explainer.explain_pairs(&rows, background.as_ref(), job)
         })?;
         let m = background.map_or(explainer.n_background(), |b| b.len());
         array(py, values, &[rows.len(), m, explainer.n_players(), explainer.n_outputs()])

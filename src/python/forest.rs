@@ -1,26 +1,22 @@
 //! `_core.Forest`.
 
-use std::sync::Arc;
-
 use numpy::{PyArray1, PyArrayDyn, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrays::{Matrix, array, positive};
-use super::{errors, run};
+use super::run::{Effort, guarded, run};
 use crate::error::Error;
-use crate::forest::{FlatForest, Forest, ForestArrays, Node};
-use crate::job::Workers;
-use crate::memory::zeros;
+use crate::forest::{FlatForest, Forest, ForestArrays};
 
-/// A validated, immutable forest: the common format every model is turned into.
+/// A validated, immutable forest: the common format that every model is converted to.
 #[pyclass(frozen, module = "arborshap._core", name = "Forest")]
 pub(super) struct PyForest {
-    pub(super) forest: Arc<Forest>,
+    pub(super) forest: Forest,
 }
 
-/// Rows whose margins one thread computes at a time.
-const MARGIN_ROWS: usize = 256;
+/// Calls with more rows times trees than this are long.
+const SHORT: usize = 1 << 14;
 
 #[pymethods]
 impl PyForest {
@@ -62,8 +58,7 @@ impl PyForest {
             categories: categories.as_slice()?,
             cover: cover.as_ref().map(|c| c.as_slice()).transpose()?,
         };
-        let forest = run::run(py, false, None, |_| flat.build())?;
-        Ok(Self { forest: Arc::new(forest) })
+        Ok(Self { forest: run(py, Effort::Short, None, |_| flat.build())? })
     }
 
     #[getter]
@@ -88,8 +83,7 @@ impl PyForest {
 
     #[getter]
     fn n_leaves(&self) -> usize {
-        let leaf = |node: &&Node| matches!(node, Node::Leaf(_));
-        self.forest.trees().iter().map(|t| t.nodes().iter().filter(leaf).count()).sum()
+        self.forest.n_leaves()
     }
 
     #[getter]
@@ -97,16 +91,16 @@ impl PyForest {
         self.forest.max_depth()
     }
 
-    /// The arrays that `Forest` takes, by name. Leaves are vectors everywhere if they are anywhere.
+    /// The arrays that `Forest` takes, by name. If the leaves of any tree are vectors, all are.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (n_nodes, n_outputs) = (self.forest.n_nodes(), self.forest.n_outputs());
-        let (arrays, vectors) = run::guarded(py, || {
-            let mut arrays = ForestArrays::from(&*self.forest);
+        let (arrays, vectors) = guarded(py, || {
+            let mut arrays = ForestArrays::from(&self.forest);
             let vectors = arrays.tree_output.contains(&-1);
             let wide = n_nodes.saturating_mul(n_outputs);
             if vectors && wide / 64 > arrays.value.len().max(1 << 16) {
-                return Err(Error::Forest(format!(
-                    "some trees hold one value a leaf and others {n_outputs}; as one array they would be {wide} numbers"
+                return Err(Error::forest(format!(
+                    "some trees hold one value per leaf and others {n_outputs}; as one array they would be {wide} numbers"
                 )));
             }
             if vectors {
@@ -142,21 +136,9 @@ impl PyForest {
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
-        let (forest, k) = (&self.forest, self.forest.n_outputs());
-        rows.expect_width("the data", forest.n_features()).map_err(|e| errors::exception(py, &e))?;
-        let long = rows.len().saturating_mul(forest.trees().len()) > 1 << 14;
-        let margins = run::run(py, long, None, |progress| {
-            let mut out = zeros("the margins", &[rows.len(), k])?;
-            progress.expect(rows.len().div_ceil(MARGIN_ROWS));
-            let workers = Workers::new(if long { threads } else { 1 });
-            workers.fill(&mut out, MARGIN_ROWS * k, |chunk, out| {
-                for (row, out) in out.chunks_exact_mut(k).enumerate() {
-                    forest.add_margin(&rows, chunk * MARGIN_ROWS + row, out);
-                }
-                progress.step()
-            })?;
-            Ok(out)
-        })?;
-        array(py, margins, &[rows.len(), k])
+        let long = rows.len().saturating_mul(self.forest.trees().len()) > SHORT;
+        let effort = if long { Effort::Long(threads) } else { Effort::Short };
+        let margins = run(py, effort, None, |job| self.forest.margins(&rows, job))?;
+        array(py, margins, &[rows.len(), self.forest.n_outputs()])
     }
 }

@@ -5,6 +5,7 @@ mod background;
 mod errors;
 mod explainer;
 mod forest;
+mod plan;
 mod run;
 
 use pyo3::prelude::*;
@@ -21,6 +22,14 @@ mod core {
     use super::explainer::PyExplainer;
     #[pymodule_export]
     use super::forest::PyForest;
+    #[pymodule_export]
+    use super::plan::PyPlan;
+
+    /// Bytes of memory that can be used without pushing anything else out.
+    #[pyfunction]
+    fn available_memory() -> usize {
+        crate::memory::available()
+    }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

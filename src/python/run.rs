@@ -1,59 +1,73 @@
-//! Long work off the interpreter: the lock released, Ctrl-C heard, panics caught, progress told.
+//! Work off the interpreter: the lock is released, Ctrl-C is heard, panics are caught, progress is reported.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use pyo3::prelude::*;
 
 use super::errors;
 use crate::error::Result;
-use crate::job::Progress;
+use crate::job::Job;
+use crate::sync::locked;
 
-/// How often a waiting caller looks for signals and tells its progress.
+/// How often a waiting caller checks for signals and reports progress.
 const TICK: Duration = Duration::from_millis(50);
+
+/// How much work a call is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Effort {
+    /// It runs where it is called, on one thread.
+    Short,
+    /// It runs on up to this many threads, while the calling thread, the only one that may see Ctrl-C, waits.
+    Long(usize),
+}
 
 /// Runs `work` with the interpreter free for others.
 ///
-/// Short work runs right here. Long work runs on a thread of its own, while the calling thread (the only one that may
-/// see Ctrl-C) waits for signals and calls `told` with the fraction done; either may end it with an exception.
+/// While long work runs, and whenever there is a callback, the calling thread watches for signals and calls `report` with
+/// the fraction that is done; either may end the work with an exception.
 pub(super) fn run<T: Send>(
     py: Python<'_>,
-    long: bool,
-    told: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&Progress) -> Result<T> + Send,
+    effort: Effort,
+    report: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Job) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let progress = Progress::default();
-    let guarded = || catch_unwind(AssertUnwindSafe(|| work(&progress)));
-    let (outcome, raised) = if long || told.is_some() {
-        let told = told.map(|t| t.clone().unbind());
-        py.detach(|| wait(guarded, &progress, told.as_ref()))
-    } else {
-        (py.detach(guarded), None)
+    let (threads, watched) = match effort {
+        Effort::Short => (1, report.is_some()),
+        Effort::Long(threads) => (threads, true),
     };
-    if let Some(raised) = raised {
-        return Err(raised);
+    let report = report.map(|report| report.clone().unbind());
+    let (outcome, raised) = py.detach(|| {
+        let job = Job::new(threads);
+        let guarded = || catch_unwind(AssertUnwindSafe(|| work(&job)));
+        if watched { wait(guarded, &job, report.as_ref()) } else { (guarded(), None) }
+    });
+    match (raised, outcome) {
+        (Some(raised), _) => Err(raised),
+        (None, outcome) => surfaced(py, outcome),
     }
+}
+
+/// Runs a quick method where it is called; a panic in it becomes an exception too.
+pub(super) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
+    surfaced(py, catch_unwind(AssertUnwindSafe(work)))
+}
+
+/// The outcome of work for Python.
+fn surfaced<T>(py: Python<'_>, outcome: std::thread::Result<Result<T>>) -> PyResult<T> {
     match outcome {
         Ok(result) => result.map_err(|e| errors::exception(py, &e)),
         Err(panic) => Err(errors::internal(py, &*panic)),
     }
 }
 
-/// What a quick method computes; a panic in it is no more let through than one in long work.
-pub(super) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> Result<T>) -> PyResult<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(result) => result.map_err(|e| errors::exception(py, &e)),
-        Err(panic) => Err(errors::internal(py, &*panic)),
-    }
-}
-
-/// Waits for the work, cancelling it when a signal or the callback raises; gives what was raised.
-fn wait<T: Send>(work: impl FnOnce() -> T + Send, progress: &Progress, told: Option<&Py<PyAny>>) -> (T, Option<PyErr>) {
+/// Waits for the work and cancels it when a signal or the callback raises; returns what was raised.
+fn wait<T: Send>(work: impl FnOnce() -> T + Send, job: &Job, report: Option<&Py<PyAny>>) -> (T, Option<PyErr>) {
     let (sender, finished) = mpsc::channel::<()>();
-    // Whoever takes the work does it: where the system grants no thread, the one that would have waited.
+    // If the system grants no thread, the calling thread takes the work.
     let work = Mutex::new(Some((work, sender)));
-    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take().map(|(work, _sender)| work());
+    let take = || locked(&work).take().map(|(work, _sender)| work());
     std::thread::scope(|scope| {
         let Ok(worker) = std::thread::Builder::new().spawn_scoped(scope, take) else {
             return (take().expect("nobody else took it"), None);
@@ -65,11 +79,11 @@ fn wait<T: Send>(work: impl FnOnce() -> T + Send, progress: &Progress, told: Opt
             }
             raised = Python::attach(|py| {
                 py.check_signals()?;
-                told.map_or(Ok(()), |told| told.call1(py, (progress.fraction(),)).map(drop))
+                report.map_or(Ok(()), |report| report.call1(py, (job.fraction(),)).map(drop))
             })
             .err();
             if raised.is_some() {
-                progress.cancel();
+                job.cancel();
             }
         }
         let outcome = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -3,10 +3,10 @@
 use arborshap::{Engine, Explainer, Forest, Index, Players};
 use proptest::prelude::*;
 
-use crate::choices::{Choices, cases, choices};
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, explainer, pairs};
-use crate::forests::{LARGEST_VALUE, Parts, forest, some_parts};
-use crate::inputs::{Case, Cells, Matrix, matrix};
+use crate::support::choices::{Choices, cases, choices};
+use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, explainer, pairs};
+use crate::support::forests::{LARGEST_VALUE, Parts, forest, some_parts};
+use crate::support::inputs::{Case, Cells, Matrix, matrix};
 
 const SCALE: f64 = 10.0 * LARGEST_VALUE;
 

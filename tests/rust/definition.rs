@@ -3,11 +3,11 @@
 use arborshap::Index;
 use proptest::prelude::*;
 
-use crate::choices::{cases, choices};
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, explain, pairs};
-use crate::forests::LARGEST_VALUE;
-use crate::inputs::Case;
-use crate::oracle::Game;
+use crate::support::choices::{cases, choices};
+use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, explain, pairs};
+use crate::support::forests::LARGEST_VALUE;
+use crate::support::inputs::Case;
+use crate::support::oracle::Game;
 
 /// What the values of a case are of the order of.
 const SCALE: f64 = 5.0 * LARGEST_VALUE;

@@ -1,11 +1,11 @@
 //! The same numbers, to the last bit, for any number of threads and any batch of rows.
 
-use arborshap::{Engine, Explainer, Forest, Players, Progress, Workers};
+use arborshap::{Engine, Explainer, Forest, Job, Players};
 
-use crate::choices::Choices;
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
-use crate::forests::{LARGEST_VALUE, Parts, some_parts};
-use crate::inputs::{Case, matrix};
+use crate::support::choices::Choices;
+use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
+use crate::support::forests::{LARGEST_VALUE, Parts, some_parts};
+use crate::support::inputs::{Case, matrix};
 
 const THREADS: [usize; 3] = [2, 3, 7];
 
@@ -60,9 +60,10 @@ fn any_number_of_threads_for_pairs() {
 fn any_number_of_threads_to_compile() {
     let case = large(7, 1, 10_000);
     let explainer = |threads| {
-        let (background, weights) = (case.z.rows(), case.weights.as_deref());
-        Explainer::new(&case.forest, &case.players, &background, weights, &Workers::new(threads), &Progress::default())
-            .expect("a valid case")
+        let background = case.z.rows();
+        let builder = Explainer::builder(&case.forest).background(&background);
+        let weights = case.weights.as_deref().expect("an odd seed gives weights");
+        builder.weights(weights).build(&Job::new(threads)).expect("a valid case")
     };
     let alone = explainer(1);
     for threads in THREADS {

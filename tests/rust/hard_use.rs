@@ -4,14 +4,15 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use arborshap::{Engine, Error, Explainer, Forest, Index, Node, Output, Players, Progress, Split, Tree, Workers};
+use arborshap::forest::{Node, Output, Split, Tree};
+use arborshap::{Engine, Error, Explainer, Forest, Index, Job, Players};
 use proptest::prelude::*;
 use rayon::prelude::*;
 
-use crate::choices::{Choices, cases, choices};
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, explainer, pairs};
-use crate::forests::some_parts;
-use crate::inputs::{Case, Matrix, matrix};
+use crate::support::choices::{Choices, cases, choices};
+use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, explainer, pairs};
+use crate::support::forests::some_parts;
+use crate::support::inputs::{Case, Matrix, matrix};
 
 /// Enough trees that several threads prepare them.
 fn forest(seed: u32) -> (Forest, Matrix) {
@@ -48,7 +49,7 @@ fn calls_from_a_rayon_pool() {
                 INDICES.map(|index| explain(engine, &explainer(&forest, &players, &rows, None), &rows, index, 1));
             let shared = explainer(&forest, &players, &rows, None);
             // Without a background, nothing is made before the first call.
-            let bare = Explainer::path_dependent(&forest, &players, &Workers::new(1)).expect("trees with weights");
+            let bare = Explainer::builder(&forest).build(&Job::new(1)).expect("trees with weights");
             pool.install(|| {
                 (0..24_usize).into_par_iter().for_each(|call| {
                     explain(engine, &bare, &rows, INDICES[call % 4], 2);
@@ -118,7 +119,7 @@ fn weights_at_the_ends_of_the_range() {
 /// As large as is allowed, all results are finite; beyond it, the tree is named.
 #[test]
 fn leaves_at_the_end_of_the_range() {
-    let (players, progress, workers) = (Players::single(2), Progress::default(), Workers::new(1));
+    let players = Players::single(2);
     let z = Matrix::new(vec![-1.0, -1.0, -1.0, 1.0, 1.0, -1.0], 2);
     let x = Matrix::new(vec![1.0, 1.0], 2);
     let large = explainer(&small([9e288, -9e288, -9e288, 9e288]), &players, &z, None);
@@ -127,11 +128,9 @@ fn leaves_at_the_end_of_the_range() {
         assert!(values.iter().all(|v| v.is_finite()), "{index:?} by {engine:?}: {values:?}");
     }
     let larger = small([1e289, -1e308, 1.0, 0.0]);
-    let refused = Explainer::new(&larger, &players, &z.rows(), None, &workers, &progress);
-    match refused {
-        Err(Error::Forest(message)) => assert!(message.contains("tree 0") && message.contains("1e308"), "{message}"),
-        other => panic!("leaves of 1e308 were taken: {other:?}"),
-    }
+    let refused = Explainer::builder(&larger).background(&z.rows()).build(&Job::new(1)).expect_err("too large");
+    assert!(matches!(refused, Error::Range { tree: 0, .. }), "{refused:?}");
+    assert!(refused.to_string().contains("tree 0 are as large as 1e308"), "{refused}");
 }
 
 proptest! {

@@ -2,19 +2,16 @@
 
 mod axioms;
 mod backgrounds;
-mod choices;
 mod definition;
 mod determinism;
-mod engines;
-mod forests;
 mod garbage;
 mod hard_use;
-mod inputs;
-mod oracle;
 mod paper;
 mod path_dependent;
+mod rooms;
 mod routing;
 mod saved;
 mod sizes;
+mod support;
 mod validation;
 mod weights;

@@ -1,9 +1,10 @@
 //! The examples of the paper.
 
-use arborshap::{Explainer, Forest, Index, Node, Output, Players, Split, Tree};
+use arborshap::forest::{Node, Output, Split, Tree};
+use arborshap::{Explainer, Forest, Index, Players};
 
-use crate::engines::{ENGINES, WALKS, assert_close, explain, explainer, pairs};
-use crate::inputs::Matrix;
+use crate::support::engines::{ENGINES, WALKS, assert_close, explain, explainer, pairs};
+use crate::support::inputs::Matrix;
 
 fn of_tree(tree: &Tree, players: &Players, z: &Matrix) -> Explainer {
     let forest = Forest::new(vec![tree.clone()], z.width, vec![0.0]).expect("a valid tree");

@@ -1,13 +1,14 @@
 //! Without a background: a player that has not joined follows the training rows, by the share that went each way.
 
-use arborshap::{Explainer, Forest, Index, Node, Output, Players, Split, Tree, Workers};
+use arborshap::forest::{Node, Output, Split, Tree};
+use arborshap::{Explainer, Forest, Index, Job, Players};
 use proptest::prelude::*;
 
-use crate::choices::{Choices, cases, choices};
-use crate::engines::{ENGINES, INDICES, assert_close, assert_same, explain};
-use crate::forests::{LARGEST_VALUE, Parts, some_parts};
-use crate::inputs::{Case, Matrix, matrix};
-use crate::oracle::Game;
+use crate::support::choices::{Choices, cases, choices};
+use crate::support::engines::{ENGINES, INDICES, assert_close, assert_same, explain};
+use crate::support::forests::{LARGEST_VALUE, Parts, some_parts};
+use crate::support::inputs::{Case, Matrix, matrix};
+use crate::support::oracle::Game;
 
 const SCALE: f64 = 5.0 * LARGEST_VALUE;
 
@@ -80,7 +81,7 @@ fn trained(c: &mut Choices) -> (Case, Vec<Trained>) {
 }
 
 fn explainer(forest: &Forest, players: &Players) -> Explainer {
-    Explainer::path_dependent(forest, players, &Workers::new(1)).expect("all trees have cover")
+    Explainer::builder(forest).players(players).build(&Job::new(1)).expect("all trees have cover")
 }
 
 fn game(case: &Case, trees: &[Trained], row: usize) -> Game {
@@ -170,6 +171,6 @@ fn any_number_of_threads_and_any_batch() {
 fn needs_the_cover_of_every_tree() {
     let leaf = || Tree::new(vec![Node::Leaf(0)], vec![1.0], Output::One(0));
     let forest = Forest::new(vec![leaf().with_cover(vec![1.0]), leaf()], 1, vec![0.0]).expect("valid trees");
-    let error = Explainer::path_dependent(&forest, &Players::single(1), &Workers::new(1)).expect_err("no cover");
+    let error = Explainer::builder(&forest).build(&Job::new(1)).expect_err("no cover");
     assert!(error.to_string().contains("tree 1 has none"), "{error}");
 }

@@ -1,13 +1,13 @@
 //! Where a value goes at a split: by hand for each rule, and the engines against [`Split::goes_left`].
 
-use arborshap::forest::{Categories, Missing, Precision, Rule, Test};
-use arborshap::{Forest, Index, Node, Output, Players, Split, Tree};
+use arborshap::forest::{Categories, Missing, Node, Output, Precision, Rule, Split, Test, Tree};
+use arborshap::{Forest, Index, Players};
 use proptest::prelude::*;
 
-use crate::choices::{cases, choices};
-use crate::engines::{ENGINES, assert_same, explain};
-use crate::forests::splits;
-use crate::inputs::{Case, matrix};
+use crate::support::choices::{cases, choices};
+use crate::support::engines::{ENGINES, assert_same, explain};
+use crate::support::forests::splits;
+use crate::support::inputs::{Case, matrix};
 
 fn split(test: Test, precision: Precision, missing: Missing, default_left: bool) -> Split {
     Split { feature: 0, left: 1, right: 2, test, precision, missing, default_left }
@@ -85,8 +85,8 @@ fn missing_values() {
 
 #[test]
 fn categories() {
-    let member = |codes: &[u32], inside_left, truncate_negative, precision| {
-        let test = Test::Member { categories: Categories::new(codes), inside_left, truncate_negative };
+    let member = |codes: &[u32], members_left, negative_fraction_is_zero, precision| {
+        let test = Test::Member { categories: Categories::new(codes), members_left, negative_fraction_is_zero };
         split(test, precision, Missing::Nan, true)
     };
     let inside = [0.0, -0.0, 0.9, 3.0, 3.999, 64.0, 4_294_967_295.0, 4_294_967_295.5];

@@ -1,15 +1,16 @@
 //! Explainers saved and loaded: the same to the last bit, or an error.
 
-use arborshap::{Background, Engine, Error, Explainer, Forest, Index, Intake, Notes, Players, Progress, Tree, Workers};
+use arborshap::forest::Tree;
+use arborshap::{Background, Engine, Error, Explainer, Forest, Index, Intake, Job, Notes};
 use proptest::prelude::*;
 
-use crate::choices::{Choices, cases, choices};
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
-use crate::forests::some_parts;
-use crate::inputs::{Case, Matrix, matrix};
+use crate::support::choices::{Choices, cases, choices};
+use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, assert_same, explain, pairs};
+use crate::support::forests::some_parts;
+use crate::support::inputs::{Case, Matrix, matrix};
 
 fn loaded(bytes: &[u8]) -> arborshap::Result<(Explainer, Notes)> {
-    Explainer::from_bytes(bytes, &Workers::new(2), &Progress::default())
+    Explainer::from_bytes(bytes, &Job::new(2))
 }
 
 /// Fails unless the explainer and what is loaded from its bytes give the same bits in every way there is.
@@ -60,7 +61,7 @@ proptest! {
             })
             .collect();
         let forest = Forest::new(trees, 4, vec![0.5, -1.0]).expect("valid trees");
-        let explainer = Explainer::path_dependent(&forest, &Players::single(4), &Workers::new(1)).expect("has cover");
+        let explainer = Explainer::builder(&forest).build(&Job::new(1)).expect("has cover");
         assert_same_after_loading(&explainer, &matrix(&mut c, &forest, 3, false));
     }
 
@@ -73,10 +74,17 @@ proptest! {
             let at = 8 + (c.below(1 << 16) * 31 + c.below(1 << 16)) % (bytes.len() - 16);
             bytes[at] = c.of(&[0, 1, 2, 0x7F, 0x80, 0xFF]);
             seal(&mut bytes);
-            if let Ok((explainer, _)) = loaded(&bytes) {
-                let result = explainer.limited_to(1 << 20).explain(
-                    &case.x.rows(), Index::Shapley, Engine::Auto, &Workers::new(1), &Progress::default());
-                let refused = matches!(result, Err(Error::Input(_) | Error::Memory { .. }));
+            if let Ok((mut explainer, _)) = loaded(&bytes) {
+                explainer.set_memory_limit(1 << 20);
+                let result = explainer.explain(&case.x.rows(), Index::Shapley, Engine::Auto, &Job::new(1));
+                let refused = matches!(
+                    result,
+                    Err(Error::Input { .. }
+                        | Error::Columns { .. }
+                        | Error::EngineCannot { .. }
+                        | Error::OnlyCounts
+                        | Error::Memory { .. })
+                );
                 prop_assert!(result.is_ok() || refused);
             }
         }
@@ -114,9 +122,9 @@ fn every_byte_counts() {
         for change in [1, 0x80, 0xFF] {
             let mut changed = bytes.clone();
             changed[at] ^= change;
-            assert!(matches!(loaded(&changed), Err(Error::Saved(_))), "byte {at} changed by {change}");
+            assert!(matches!(loaded(&changed), Err(Error::Saved { .. })), "byte {at} changed by {change}");
         }
-        assert!(matches!(loaded(&bytes[..at]), Err(Error::Saved(_))), "cut off after {at} bytes");
+        assert!(matches!(loaded(&bytes[..at]), Err(Error::Saved { .. })), "cut off after {at} bytes");
     }
     let mut sealed = bytes.clone();
     seal(&mut sealed);
@@ -147,7 +155,7 @@ fn what_is_refused_is_named() {
     refused(&changed(8, &2_u32.to_le_bytes()), "version 2 of the format, and this arborshap reads version 1");
     refused(&changed(12, &u32::MAX.to_le_bytes()), "is cut off");
     refused(&changed(12, &1_u32.to_le_bytes()), "bytes follow its arrays");
-    let intake = Intake::new(&case.forest, &case.players, &Workers::new(1)).expect("a valid game");
+    let intake = Intake::new(&case.forest, &case.players, &Job::new(1)).expect("a valid game");
     refused(&intake.empty().expect("no rows").to_bytes(&Notes::default()), "it holds a background, not an explainer");
     // An array that promises more than there is, and one that is called something else.
     let left = 1 + bytes.windows(5).position(|w| w == b"\x04left").expect("an array `left`");
@@ -155,7 +163,7 @@ fn what_is_refused_is_named() {
     refused(&changed(left, b"lefs"), "no array `left`");
     refused(&changed(left + 4, &[6]), "array `left` is of kind 6, not 4");
     let holds = |at: &str| bytes.windows(at.len()).position(|w| w == at.as_bytes()).expect("an array") + at.len() + 9;
-    refused(&changed(holds("n_features"), &99_u64.to_le_bytes()), "features have players");
+    refused(&changed(holds("n_features"), &99_u64.to_le_bytes()), "`players` has");
     refused(&changed(holds("background.rows"), &99_u64.to_le_bytes()), "do not fit together");
     refused(&changed(holds("layout"), &[1; 8]), "lays out codes in another way");
     refused(&changed(holds("expected_value"), &f64::NAN.to_le_bytes()), "expected value");
@@ -177,23 +185,24 @@ fn what_earlier_calls_paid_for_is_not_forgotten() {
     assert_eq!(plan.by_pairs + plan.by_walk, 0, "{}", plan.reason);
 }
 
+/// An explainer with little memory.
+fn limited(case: &Case, bytes: usize) -> Explainer {
+    let z = case.z.rows();
+    let mut builder = Explainer::builder(&case.forest).players(&case.players).background(&z).memory_limit(bytes);
+    if let Some(weights) = &case.weights {
+        builder = builder.weights(weights);
+    }
+    builder.build(&Job::new(2)).expect("a valid case")
+}
+
 /// A background that was counted and not kept.
 #[test]
 fn counts_alone() {
     let mut case = sized(3, 20_000);
     for weights in [None, Some((0..20_000).map(|i| f64::from(i % 7) / 3.0).collect::<Vec<f64>>())] {
         case.weights = weights;
-        let (workers, progress) = (Workers::new(2), Progress::default());
-        let explainer = Explainer::within(
-            1 << 20,
-            &case.forest,
-            &case.players,
-            &case.z.rows(),
-            case.weights.as_deref(),
-            &workers,
-            &progress,
-        )
-        .expect("a valid case");
+        let job = Job::new(2);
+        let explainer = limited(&case, 1 << 20);
         assert!(explainer.plan(1, Index::Shapley, Engine::Auto).expect("a plan").reason.contains("counts"));
         let notes = Notes::default();
         let (again, _) = loaded(&explainer.to_bytes(&notes)).expect("just saved");
@@ -205,8 +214,8 @@ fn counts_alone() {
                 assert_same(&is, &was, &format!("{index:?} by {engine:?}"));
             }
         }
-        let sparse = again.explain(&case.x.rows(), Index::Shapley, Engine::Sparse, &workers, &progress);
-        assert!(sparse.expect_err("rows are gone").to_string().contains("only the counts"));
+        let sparse = again.explain(&case.x.rows(), Index::Shapley, Engine::Sparse, &job);
+        assert_eq!(sparse.expect_err("rows are gone"), Error::OnlyCounts);
     }
 }
 
@@ -215,9 +224,9 @@ fn files_are_written_whole_or_not_at_all() {
     let folder = std::env::temp_dir().join(format!("arborshap-test-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let (case, path) = (small(), folder.join("explainer"));
-    let (explainer, notes, workers) = (case.explainer(), Notes::default(), Workers::new(1));
+    let (explainer, notes, job) = (case.explainer(), Notes::default(), Job::new(1));
     explainer.save(&path, &notes).expect("saved");
-    let (again, _) = Explainer::load(&path, &workers, &Progress::default()).expect("loaded");
+    let (again, _) = Explainer::load(&path, &job).expect("loaded");
     assert_eq!(again.to_bytes(&notes), explainer.to_bytes(&notes));
     let nowhere = explainer.save(folder.join("no/such/folder"), &notes).expect_err("no such folder");
     assert!(nowhere.to_string().contains("no/such/folder"), "{nowhere}");
@@ -226,7 +235,7 @@ fn files_are_written_whole_or_not_at_all() {
     let left: Vec<_> =
         std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").file_name()).collect();
     assert_eq!(left.len(), 2, "nothing half-written is left: {left:?}");
-    let missing = Explainer::load(folder.join("none"), &workers, &Progress::default()).expect_err("no such file");
+    let missing = Explainer::load(folder.join("none"), &job).expect_err("no such file");
     assert!(missing.to_string().contains("none"), "{missing}");
     std::fs::remove_dir_all(&folder).expect("removed");
 }
@@ -241,20 +250,17 @@ fn a_background_is_not_an_explainer() {
 /// Files of this version of the format, with rows and what must be said of them.
 ///
 /// If this fails because codes or patterns are laid out in another way, files of users would mean something else: count
-/// up the version of the format in `src/saved/container.rs`, and write these anew with `ARBORSHAP_GOLDEN=write`.
+/// up the version of the format in `src/container/mod.rs`, and write these anew with `ARBORSHAP_GOLDEN=write`.
 #[test]
 fn files_of_this_version_keep_their_meaning() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rust/golden");
-    let (workers, progress) = (Workers::new(1), Progress::default());
+    let job = Job::new(1);
     let mut weighted = sized(4, 60);
     weighted.weights = Some((0..60).map(|i| f64::from(i % 5) + 0.5).collect());
     for (name, case, limit) in [("rows", weighted, 1 << 30), ("counts", sized(4, 20_000), 1 << 20)] {
         let path = folder.join(name);
         if std::env::var("ARBORSHAP_GOLDEN").is_ok_and(|what| what == "write") {
-            let (background, weights) = (case.z.rows(), case.weights.as_deref());
-            let (forest, players) = (&case.forest, &case.players);
-            let explainer = Explainer::within(limit, forest, players, &background, weights, &workers, &progress);
-            let explainer = explainer.expect("a valid case");
+            let explainer = limited(&case, limit);
             let x = case.x.rows();
             let cells = (0..x.len()).flat_map(|row| (0..x.width()).map(move |column| x.get(row, column)));
             let mut notes = Notes::default();
@@ -266,13 +272,13 @@ fn files_of_this_version_keep_their_meaning() {
             }
             explainer.save(&path, &notes).expect("written");
         }
-        let (explainer, notes) = Explainer::load(&path, &workers, &progress).expect("a file of this version");
+        let (explainer, notes) = Explainer::load(&path, &job).expect("a file of this version");
         let x = Matrix::new(notes.numbers["rows"].clone(), notes.numbers["rows"].len() / 4);
         for (i, index) in INDICES.into_iter().enumerate() {
             let want = &notes.numbers[&format!("values {i}")];
             assert!(want.iter().any(|&value| value != 0.0));
             for engine in ENGINES {
-                if let Ok(got) = explainer.explain(&x.rows(), index, engine, &workers, &progress) {
+                if let Ok(got) = explainer.explain(&x.rows(), index, engine, &job) {
                     assert_close(&got, want, 10.0, &format!("{name}, {index:?} by {engine:?}"));
                 } else {
                     assert!(name == "counts" && matches!(engine, Engine::Sparse | Engine::Traversal), "{engine:?}");

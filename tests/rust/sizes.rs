@@ -1,11 +1,12 @@
 //! Trees that are wide, deep, or empty, and what must not depend on size: the machine stack.
 
-use arborshap::{Engine, Explainer, Forest, Index, Node, Output, Players, Progress, Split, Tree, Workers};
+use arborshap::forest::{Node, Output, Split, Tree};
+use arborshap::{Engine, Explainer, Forest, Index, Job, Players};
 
-use crate::choices::Choices;
-use crate::engines::{ENGINES, INDICES, WALKS, assert_close, explain, explainer, pairs};
-use crate::inputs::{Cells, Matrix};
-use crate::oracle::Game;
+use crate::support::choices::Choices;
+use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, explain, explainer, pairs};
+use crate::support::inputs::{Cells, Matrix};
+use crate::support::oracle::Game;
 
 /// Every feature its own player.
 fn alone(forest: &Forest, z: &Matrix) -> Explainer {
@@ -206,9 +207,9 @@ fn little_memory() {
     let (x, z) = (around_zero(&mut c, d), around_zero(&mut c, d));
     let plenty = alone(&forest, &z);
     for limit in [0, 1 << 10, 1 << 20] {
-        let (players, workers) = (Players::single(d), Workers::new(1));
-        let limited = Explainer::within(limit, &forest, &players, &z.rows(), None, &workers, &Progress::default());
-        let limited = limited.expect("a valid case");
+        let rows = z.rows();
+        let builder = Explainer::builder(&forest).background(&rows).memory_limit(limit);
+        let limited = builder.build(&Job::new(1)).expect("a valid case");
         for engine in ENGINES {
             for index in INDICES {
                 let (want, got) = (explain(engine, &plenty, &x, index, 1), explain(engine, &limited, &x, index, 1));

@@ -1,10 +1,10 @@
 //! What is no forest is refused, and the error says where.
 
-use arborshap::forest::FlatForest;
-use arborshap::{Error, Explainer, Forest, Index, Node, Output, Players, Progress, Rows, Split, Tree, Workers};
+use arborshap::forest::{FlatForest, Node, Output, Split, Tree};
+use arborshap::{Engine, Error, Explainer, Forest, Index, Job, Players, Rows};
 
-use crate::engines::ENGINES;
-use crate::inputs::Matrix;
+use crate::support::engines::ENGINES;
+use crate::support::inputs::Matrix;
 
 fn split(left: u32, right: u32) -> Node {
     Node::Split(Split::at(0, 0.5, left, right))
@@ -216,10 +216,9 @@ fn flat_arrays_with_bad_entries() {
 }
 
 fn input_error<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
-    match result.expect_err("bad input") {
-        Error::Input(problem) => problem,
-        other => panic!("not an input error: {other}"),
-    }
+    let error = result.expect_err("bad input");
+    assert!(matches!(error, Error::Input { .. } | Error::Columns { .. }), "not an input error: {error}");
+    error.to_string()
 }
 
 #[test]
@@ -227,12 +226,13 @@ fn rows_players_and_weights_that_do_not_fit() {
     let forest = FLAT.build().expect("a valid forest");
     let cells = [0.0; 12];
     let rows = |len: usize, width: usize| Rows::new(&cells[..len * width], len, width).expect("cells enough");
-    let workers = Workers::new(1);
+    let job = Job::new(1);
     let new = |players: &Players, z: &Rows<'_>, weights: Option<&[f64]>| {
-        input_error(Explainer::new(&forest, players, z, weights, &workers, &Progress::default()))
+        let builder = Explainer::builder(&forest).players(players).background(z);
+        input_error(if let Some(weights) = weights { builder.weights(weights) } else { builder }.build(&job))
     };
     let two = Players::single(2);
-    assert_eq!(input_error(Rows::new(&cells[..], 5, 2)), "5 rows of 2 columns were announced, but 12 cells given");
+    assert_eq!(input_error(Rows::new(&cells[..], 5, 2)), "12 cells were given for 5 rows of 2 columns");
     assert!(Rows::new(&cells[..], usize::MAX, 2).is_err());
     assert_eq!(new(&two, &rows(4, 3), None), "the background has 3 columns, but the model has 2 features");
     assert_eq!(new(&Players::single(3), &rows(4, 2), None), "the players map 3 features, but the model has 2");
@@ -249,15 +249,15 @@ fn rows_players_and_weights_that_do_not_fit() {
         "feature 1 is mapped to player 2, but there are only 2 players (0 to 1)"
     );
 
-    let explainer =
-        Explainer::new(&forest, &two, &rows(2, 2), None, &workers, &Progress::default()).expect("a valid case");
-    let progress = Progress::default();
+    let weightless = Explainer::builder(&forest).weights(&[1.0]).build(&job);
+    assert!(input_error(weightless).starts_with("weights belong to background rows"));
+    let explainer = Explainer::builder(&forest).background(&rows(2, 2)).build(&job).expect("a valid case");
     let wide = rows(1, 3);
     for engine in ENGINES {
-        let problem = input_error(explainer.explain(&wide, Index::Shapley, engine, &workers, &progress));
+        let problem = input_error(explainer.explain(&wide, Index::Shapley, engine, &job));
         assert_eq!(problem, "the data has 3 columns, but the model has 2 features");
     }
-    let problem = input_error(explainer.explain_pairs(&rows(1, 2), Some(&wide), &workers, &progress));
+    let problem = input_error(explainer.explain_pairs(&rows(1, 2), Some(&wide), &job));
     assert_eq!(problem, "the background has 3 columns, but the model has 2 features");
 }
 
@@ -266,21 +266,49 @@ fn cancelled_work_says_so() {
     let forest = FLAT.build().expect("a valid forest");
     let cells = [0.0; 4];
     let rows = Rows::new(&cells[..], 2, 2).expect("cells enough");
-    let explainer = Explainer::new(&forest, &Players::single(2), &rows, None, &Workers::new(1), &Progress::default())
-        .expect("a valid case");
+    let explainer = Explainer::builder(&forest).background(&rows).build(&Job::new(1)).expect("a valid case");
     for threads in [1, 2] {
-        let (workers, progress) = (Workers::new(threads), Progress::default());
-        progress.cancel();
+        let job = Job::new(threads);
+        job.cancel();
         for engine in ENGINES {
-            let values = explainer.explain(&rows, Index::Shapley, engine, &workers, &progress);
+            let values = explainer.explain(&rows, Index::Shapley, engine, &job);
             assert_eq!(values, Err(Error::Cancelled), "{engine:?}, {threads} threads");
         }
-        assert_eq!(explainer.explain_pairs(&rows, None, &workers, &progress), Err(Error::Cancelled));
+        assert_eq!(explainer.explain_pairs(&rows, None, &job), Err(Error::Cancelled));
     }
     for engine in ENGINES {
-        let progress = Progress::default();
+        let job = Job::new(2);
         // An interrupted call leaves the explainer as it was.
-        explainer.explain(&rows, Index::Shapley, engine, &Workers::new(2), &progress).expect("not cancelled");
-        assert!((progress.fraction() - 1.0).abs() < f64::EPSILON, "{engine:?} is done: {}", progress.fraction());
+        explainer.explain(&rows, Index::Shapley, engine, &job).expect("not cancelled");
+        assert!((job.fraction() - 1.0).abs() < f64::EPSILON, "{engine:?} is done: {}", job.fraction());
+    }
+}
+
+#[test]
+fn a_plan_is_for_its_number_of_rows() {
+    let forest = FLAT.build().expect("a valid forest");
+    let (cells, job) = ([0.0; 6], Job::new(1));
+    let rows = Rows::new(&cells[..], 3, 2).expect("cells enough");
+    let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
+    let plan = explainer.plan(3, Index::Shapley, Engine::Auto).expect("a plan");
+    let values = explainer.explain(&rows, Index::Shapley, Engine::Auto, &job).expect("values");
+    assert_eq!(explainer.carry_out(&plan, &rows, &job), Ok(values));
+    let problem = input_error(explainer.carry_out(&plan, &rows.slice(0, 2), &job));
+    assert_eq!(problem, "the plan is for 3 rows, but 2 are given");
+}
+
+/// Errors have fields, so that a caller need not read messages.
+#[test]
+fn an_engine_that_cannot_says_which() {
+    let nodes = (0..70).flat_map(|i| [Node::Split(Split::at(i, 0.0, 2 * i + 1, 2 * i + 2)), Node::Leaf(0)]);
+    let tree = Tree::new(nodes.chain([Node::Leaf(1)]).collect(), vec![0.0, 1.0], Output::One(0));
+    let forest = Forest::new(vec![tree], 70, vec![0.0]).expect("a chain");
+    let (cells, job) = ([0.0; 70], Job::new(1));
+    let rows = Rows::new(&cells[..], 1, 70).expect("a row");
+    let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
+    for (engine, name) in [(Engine::Sparse, "sparse"), (Engine::Pattern, "pattern")] {
+        let error = explainer.explain(&rows, Index::Shapley, engine, &job).expect_err("too many players");
+        assert!(matches!(error, Error::EngineCannot { engine, .. } if engine == name), "{error:?}");
+        assert!(error.to_string().starts_with(&format!("engine \"{name}\"")), "{error}");
     }
 }

@@ -3,7 +3,7 @@
 use arborshap::Weights;
 use proptest::prelude::*;
 
-use crate::choices::cases;
+use crate::support::choices::cases;
 
 proptest! {
     #![proptest_config(cases(300))]

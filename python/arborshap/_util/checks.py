@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -11,6 +10,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap import _core
 from arborshap.exceptions import InputError
 
 
@@ -96,31 +96,15 @@ _MOST = 2**62
 """More than any machine has, and what the native side can hold."""
 
 
-_GROUP_LIMIT = "/sys/fs/cgroup/memory.max"
-"""What a container may use; beyond that the system ends the process without a word."""
-
-
 def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) -> None:
-    """Refuse a result larger than the limit, or than the whole machine, before any work is done for it."""
+    """Refuse a result larger than the limit, or than the memory that is free, before any work is done for it."""
     size = prod(shape) * dtype.itemsize
     if size < 2**26 and limit is None:
         return  # every machine has this, and asking costs more than a small result
-    most = limit if limit is not None else _machine_memory()
-    if most is not None and size > most:
-        where = "memory_limit allows" if limit is not None else "this machine has"
+    most = _core.available_memory() if limit is None else limit
+    if size > most:
+        where = "this machine has free" if limit is None else "memory_limit allows"
         raise MemoryError(
             f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes and {where} {most:,}; "
             "explain fewer rows at a time, or pass dtype=np.float32 to halve it"
         )
-
-
-def _machine_memory() -> int | None:
-    try:
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not a POSIX system: the allocation itself will tell
-        return None
-    try:
-        with open(_GROUP_LIMIT, encoding="ascii") as file:
-            return min(machine, int(file.read()))
-    except (OSError, ValueError):  # no such group, or "max"
-        return machine

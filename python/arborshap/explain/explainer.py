@@ -441,7 +441,7 @@ class TreeExplainer:
         n = whole_number("n", n, 0, 2**62 - 1, "a number of rows")
         state = self._state
         engine = state.settings.engine if state.rescaled is None else "traversal"
-        return Plan(*state.core.plan(n, index, engine))
+        return Plan.of(state.core.plan(n, index, engine))
 
     def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
         """Walk down one tree for one pair of rows as the paper does, and write down every step.

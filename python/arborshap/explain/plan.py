@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Self
+
+from arborshap import _core
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,11 @@ class Plan:
     seconds: float
     bytes: int
     reason: str
+
+    @classmethod
+    def of(cls, plan: _core.Plan) -> Self:
+        """Copy a plan of the core."""
+        return cls(*(getattr(plan, field.name) for field in fields(cls)))
 
     def __str__(self) -> str:
         """Return the plan in a sentence or two."""

@@ -1,4 +1,4 @@
-//! Cells to codes: one by one for a row or two, [`LANES`] at a time for more.
+//! From values to codes: one by one for a few rows, [`LANES`] at a time for more.
 
 use super::{Code, Coding, Columns};
 use crate::forest::{Missing, ZERO};
@@ -20,10 +20,10 @@ impl Columns {
     }
 }
 
-/// Cells that are looked up together.
+/// Values that are looked up together.
 const LANES: usize = 64;
 
-/// Codes many rows, [`LANES`] cells of a column at a time.
+/// Codes many rows, [`LANES`] values of a column at a time.
 struct Encode<'a, C> {
     columns: &'a Columns,
     rows: &'a Rows<'a>,
@@ -73,7 +73,7 @@ impl<C: Code> Kernel for Encode<'_, C> {
     }
 }
 
-/// [`Coding::code`] of the first of these cells, as many as there is room for.
+/// [`Coding::code`] of the first `out.len()` of these values.
 #[inline(always)]
 fn look_up<C: Code, T: Number>(cuts: &[T], missing: Missing, mut x: [T; LANES], out: &mut [C]) {
     let mut absent = [false; LANES];
@@ -92,10 +92,10 @@ fn look_up<C: Code, T: Number>(cuts: &[T], missing: Missing, mut x: [T; LANES], 
     out.copy_from_slice(&codes[..out.len()]);
 }
 
-/// A cell in the precision it is compared in.
+/// A value in the precision of the comparison.
 trait Number: Copy + Default + PartialOrd {
     fn is_nan(self) -> bool;
-    /// Whether [`Missing::NanOrZero`] takes it for zero.
+    /// Whether [`Missing::NanOrZero`] counts it as zero.
     fn is_zero(self) -> bool;
 }
 

@@ -1,6 +1,6 @@
-//! Rows as codes, kept.
+//! Coded rows, kept in memory.
 
-use super::{Code, CodeTest, Columns};
+use super::{Code, CodeTest, Codes, Columns, of_width, with_codes};
 use crate::error::Result;
 use crate::job::Workers;
 use crate::memory::zeroed;
@@ -8,7 +8,7 @@ use crate::rows::Rows;
 
 /// How many rows a block of [`CodedRows`] holds.
 pub(crate) const BLOCK: usize = 128;
-/// How many rows a set of rows holds: one bit each of a machine word.
+/// How many rows a set of rows holds: one bit of a machine word each.
 pub(crate) const SET: usize = 64;
 
 /// Rows as codes, in blocks of [`BLOCK`] rows, each block column after column.
@@ -19,29 +19,15 @@ pub(crate) struct CodedRows {
     pub(super) n_columns: usize,
 }
 
-/// The codes of a block of rows or more, in the width the forest needs.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Codes {
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-}
-
 impl CodedRows {
-    /// Bytes that many rows take.
+    /// Bytes that `n_rows` rows take.
     pub(crate) fn bytes(columns: &Columns, n_rows: usize) -> usize {
-        n_rows.next_multiple_of(BLOCK).saturating_mul(columns.len()).saturating_mul(if columns.fit_u16() {
-            2
-        } else {
-            4
-        })
+        let code = of_width!(columns, C => size_of::<C>());
+        n_rows.next_multiple_of(BLOCK).saturating_mul(columns.len()).saturating_mul(code)
     }
 
     pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Self> {
-        let codes = if columns.fit_u16() {
-            Codes::U16(blocks(columns, rows, workers)?)
-        } else {
-            Codes::U32(blocks(columns, rows, workers)?)
-        };
+        let codes = of_width!(columns, C => C::wrap(blocks(columns, rows, workers)?));
         Ok(Self { codes, len: rows.len(), n_columns: columns.len() })
     }
 
@@ -51,6 +37,12 @@ impl CodedRows {
 
     pub(crate) fn codes(&self) -> &Codes {
         &self.codes
+    }
+
+    /// The codes of the block that a row is in, and the row's position in the block.
+    pub(crate) fn block_of<'a, C>(&self, codes: &'a [C], row: usize) -> (&'a [C], usize) {
+        let size = BLOCK * self.n_columns;
+        (&codes[row / BLOCK * size..][..size], row % BLOCK)
     }
 
     /// How many sets of [`SET`] rows there are.
@@ -68,20 +60,13 @@ impl CodedRows {
     pub(crate) fn passing(&self, set: usize, tests: impl ExactSizeIterator<Item = CodeTest>, out: &mut Vec<u64>) {
         let size = BLOCK * self.n_columns;
         let (block, first) = (set * SET / BLOCK, set * SET % BLOCK);
-        // Plain loops: a closure would not be compiled for the wide instructions.
+        // A plain loop: a closure would not be compiled for the wide instructions.
         out.resize(tests.len(), 0);
-        match &self.codes {
-            Codes::U16(codes) => {
-                for (out, test) in out.iter_mut().zip(tests) {
-                    *out = passing(test, &codes[block * size..][..size], first);
-                }
+        with_codes!(&self.codes, codes => {
+            for (out, test) in out.iter_mut().zip(tests) {
+                *out = passing(test, &codes[block * size..][..size], first);
             }
-            Codes::U32(codes) => {
-                for (out, test) in out.iter_mut().zip(tests) {
-                    *out = passing(test, &codes[block * size..][..size], first);
-                }
-            }
-        }
+        });
     }
 }
 
@@ -103,7 +88,7 @@ fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Res
 fn passing<C: Code>(test: CodeTest, block: &[C], first: usize) -> u64 {
     let (lo, span) = (C::from_u32(test.lo), C::from_u32(test.span));
     let column: &[C; SET] =
-        block[test.column as usize * BLOCK + first..][..SET].try_into().expect("a set has that many rows");
+        block[test.column as usize * BLOCK + first..][..SET].try_into().expect("a set has SET rows");
     let mut bytes = [0_u8; SET];
     for r in 0..SET {
         bytes[r] = u8::from(column[r].within(lo, span));

@@ -4,16 +4,16 @@
 //! | file | what |
 //! |---|---|
 //! | `walk` | the walk of one pair, as the paper writes it |
-//! | `shared` | the same walk carrying 64 background rows at once |
-//! | `rules` | what a leaf adds: Theorems 13, 18 and 22 |
-//! | `sets` | $S_X$ and $S_Z$ |
-//! | `schedule` | which rows meet which trees and background rows, in an order that no number of threads changes |
+//! | `shared` | the same walk for 64 background rows at once |
+//! | `average` | the mean over the background, in an order of summation that no number of threads changes |
+//! | `pairs` | the values of every pair, never averaged |
+//!
+//! What a leaf adds is in `engine/rules.rs`, $S_X$ and $S_Z$ are in `engine/sets.rs`.
 
-mod rules;
-mod schedule;
-mod sets;
+mod average;
+mod pairs;
 mod shared;
 mod walk;
 
-pub(crate) use rules::leaf as leaf_rule;
-pub(crate) use schedule::{Leaf, Walk, average, pairs};
+pub(crate) use average::average;
+pub(crate) use pairs::{PairWalk, pairs};

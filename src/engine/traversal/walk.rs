@@ -1,13 +1,13 @@
 //! The paper's traversal for one pair $(x, z)$: the skeleton shared by Algorithms 2, 3 and 4.
 //!
 //! It visits every maximal path that has no type B edge and on which $S_X$ and $S_Z$ stay disjoint (all other paths
-//! contribute nothing: Corollaries 8 and 10) and hands the leaf with its two sets to a leaf rule. Groups come in
-//! through the players of the splits alone, as $\mathcal{I}(i_n)$ in Algorithm 4.
+//! contribute nothing: Corollaries 8 and 10) and hands each leaf with its two sets to a leaf rule. Groups enter
+//! only through the players of the splits, as $\mathcal{I}(i_n)$ in Algorithm 4.
 
-use super::sets::PlayerSet;
 use crate::engine::compiled::{Child, CompiledTree, Place};
+use crate::engine::sets::PlayerSet;
 
-/// Walks one tree; `x_left(n)` and `z_left(n)` tell where the two rows go at split `n`.
+/// Walks one tree; `x_left(n)` and `z_left(n)` say where the two rows go at split `n`.
 ///
 /// The paper's recursion, with its pending branches on a heap-allocated stack so that depth has no limit.
 pub(crate) fn walk<S: PlayerSet>(

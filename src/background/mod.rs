@@ -1,0 +1,134 @@
+//! A background that comes in parts: each part is taken in by itself, anywhere, and parts are merged in any order.
+//!
+//! If every tree can have tables, all that is kept of a part is how many rows have each pattern. If not, the rows are
+//! kept as their codes, sorted, equal rows once. Counts and weights are whole numbers, so sums are exact: however rows
+//! are divided into parts, and in whatever order these are merged, the result is the same to the last bit.
+
+mod distinct;
+mod intake;
+pub(crate) mod sample_weights;
+
+pub(crate) use distinct::DistinctRows;
+pub use intake::Intake;
+
+use crate::engine::compiled::Compiled;
+use crate::engine::fingerprint::fingerprint;
+use crate::engine::tables::{Histogram, PatternForest};
+use crate::error::{Argument, Error, Result};
+use crate::forest::Forest;
+use crate::players::Players;
+use sample_weights::{MOST, ONE};
+
+/// A background, or a part of one, as a forest and its players see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Background {
+    /// Identifies the forest, its players, and how codes and patterns are laid out.
+    fingerprint: u64,
+    len: u64,
+    kept: Kept,
+}
+
+/// What is kept of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kept {
+    Counts(Histogram),
+    Rows(DistinctRows),
+}
+
+impl Background {
+    /// A background of these parts, whose rows and counts agree, and whose weights are within limits, so that sums are
+    /// exact; an error otherwise.
+    pub(crate) fn new(fingerprint: u64, len: u64, kept: Kept) -> Result<Self> {
+        let agree = match &kept {
+            Kept::Counts(counts) => counts.is_weighted() || counts.total() == u128::from(len),
+            Kept::Rows(rows) => rows.len() as u64 <= len,
+        };
+        if !agree {
+            return Err(Error::damaged("the number of its rows is not what was counted"));
+        }
+        let total = match &kept {
+            Kept::Counts(counts) if counts.is_weighted() => Some(counts.total()),
+            Kept::Counts(counts) => counts.total().checked_mul(ONE),
+            Kept::Rows(rows) => rows.total(),
+        };
+        if total.is_none_or(|total| total >> 80 >= MOST as u128) {
+            return Err(too_heavy());
+        }
+        Ok(Self { fingerprint, len, kept })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether only patterns were counted, instead of keeping rows.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        matches!(self.kept, Kept::Counts(_))
+    }
+
+    /// The rows of both.
+    pub fn merge(self, other: Self) -> Result<Self> {
+        other.expect_fingerprint(self.fingerprint)?;
+        let kept = match (self.kept, other.kept) {
+            (Kept::Counts(mut ours), Kept::Counts(mut theirs)) => {
+                if ours.is_weighted() != theirs.is_weighted() {
+                    (ours, theirs) = (ours.weighted(ONE), theirs.weighted(ONE));
+                }
+                ours.merge(&theirs).map_err(|problem| Error::input(Argument::Background, problem))?;
+                Kept::Counts(ours)
+            }
+            (Kept::Rows(ours), Kept::Rows(theirs)) => Kept::Rows(ours.merge(&theirs).ok_or(Error::Unrelated)?),
+            _ => return Err(Error::Unrelated),
+        };
+        let len = self.len.checked_add(other.len).ok_or_else(too_heavy)?;
+        Self::new(self.fingerprint, len, kept)
+    }
+
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    pub(crate) fn has_no_weight(&self) -> bool {
+        match &self.kept {
+            Kept::Counts(counts) => counts.total() == 0,
+            Kept::Rows(rows) => rows.len() == 0,
+        }
+    }
+
+    /// What was kept, if it belongs to this forest.
+    pub(crate) fn kept_of(
+        self,
+        forest: &Forest,
+        players: &Players,
+        compiled: &Compiled,
+        patterns: &PatternForest,
+    ) -> Result<Kept> {
+        self.expect_fingerprint(fingerprint(forest, players, compiled, patterns.n_entries()))?;
+        if let Kept::Counts(counts) = &self.kept {
+            counts.check(patterns).map_err(Error::damaged)?;
+        }
+        Ok(self.kept)
+    }
+
+    fn expect_fingerprint(&self, fingerprint: u64) -> Result<()> {
+        if self.fingerprint == fingerprint { Ok(()) } else { Err(Error::Unrelated) }
+    }
+}
+
+fn too_heavy() -> Error {
+    let problem = "the weights of all background rows together pass 2^47; divide all of them by the same number";
+    Error::input(Argument::Weights, problem)
+}

@@ -1,0 +1,69 @@
+//! The shape of a tree, as far as the cost of explaining it depends on it, and the limits of the engines.
+
+use super::{Child, CompiledTree, Place};
+
+/// Trees with more players on a path than this have no tables: a table has 2^players entries.
+pub(crate) const TABLE_PLAYERS: usize = 13;
+/// Trees with more players on a path than this have no sparse pairs: a pattern is one machine word.
+pub(crate) const MAX_PLAYERS: usize = 64;
+/// The most background patterns that all leaves of a tree may have for tables.
+pub(crate) const MOST_ENTRIES: f64 = (1 << 24) as f64;
+
+/// The estimated probability that a row and a background row part at a split whose player is new to the path.
+const PART: f64 = 0.3;
+
+/// What the cost of a tree depends on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shape {
+    pub(crate) leaves: f64,
+    /// The expected number of leaves at which an average pair meets.
+    pub(crate) meets: f64,
+    /// Sum over the leaves of $2^k$.
+    pub(crate) entries: f64,
+    /// Sum over the leaves of $k 2^k$.
+    pub(crate) cells: f64,
+    /// Sum over the leaves of k.
+    pub(crate) players: f64,
+}
+
+impl Shape {
+    pub(super) fn add_leaf(&mut self, players: usize) {
+        let (k, entries) = (players as f64, (players as f64).exp2());
+        self.leaves += 1.0;
+        self.entries += entries;
+        self.cells += k * entries;
+        self.players += k;
+    }
+}
+
+impl CompiledTree {
+    /// Whether the tree is within the limits of tables.
+    pub(crate) fn can_have_tables(&self) -> bool {
+        self.max_path <= TABLE_PLAYERS && self.shape.entries <= MOST_ENTRIES
+    }
+
+    /// How many numbers of the tree's tables a row looks up: units share the players of their path.
+    pub(crate) fn looked_up(&self, order: u32) -> f64 {
+        0.4 * self.shape.players * self.cells_per_player(order) * self.width as f64
+    }
+
+    /// Cells per player of a path: the player itself, or about half of its pairs.
+    pub(crate) fn cells_per_player(&self, order: u32) -> f64 {
+        if order == 1 { 1.0 } else { 0.5 * (self.max_path as f64 + 1.0) }
+    }
+
+    /// The expected number of leaves at which an average pair meets: where the two part and the player is new to the
+    /// path (`fresh`), both ways are open.
+    pub(super) fn expected_meets(&self, fresh: &[bool]) -> f64 {
+        let mut meets = vec![0.0; self.splits.len()];
+        let of = |meets: &[f64], child: Child| match child.place() {
+            Place::Leaf(_) => 1.0,
+            Place::Split(n) => meets[n],
+        };
+        for n in (0..self.splits.len()).rev() {
+            let part = if fresh[n] { PART } else { PART / 2.0 };
+            meets[n] = 0.5 * (1.0 + part) * (of(&meets, self.splits[n].left) + of(&meets, self.splits[n].right));
+        }
+        of(&meets, self.root)
+    }
+}

@@ -1,0 +1,142 @@
+//! The cost model: the steps of each way, counted from the shape of the trees and priced.
+//!
+//! Prices were measured on one core of a 2023 server; only their ratios matter for the choice.
+
+use super::Circumstances;
+use crate::engine::compiled::{Compiled, CompiledTree, MAX_PLAYERS, Shape};
+
+/// Nanoseconds.
+mod price {
+    /// A pair that meets at a leaf, for a row that has met the leaf.
+    pub(super) const HIT: f64 = 3.5;
+    /// A row that meets a leaf at all.
+    pub(super) const MET: f64 = 14.0;
+    /// A node, 64 rows and 128 background rows.
+    pub(super) const NODE: f64 = 45.0;
+    /// A player of a leaf at a quadrature node, path-dependent.
+    pub(super) const SLOPE: f64 = 3.0;
+    /// A node visited by the walk, for a pair.
+    pub(super) const WALK: f64 = 12.0;
+    /// A step of the transform: one entry, one axis, one quadrature node.
+    pub(super) const FOLD: f64 = 0.5;
+    /// A number of a table, written.
+    pub(super) const FILL: f64 = 2.5;
+    /// A background row's index in a unit, counted.
+    pub(super) const COUNT: f64 = 2.0;
+    /// A number of a table, looked up for a row.
+    pub(super) const LOOK: f64 = 0.8;
+    /// A number of the result, written; most of it is the cost of fresh memory.
+    pub(super) const WRITE: f64 = 1.0;
+}
+
+/// Bytes of a count: the one that is kept, and those that each thread makes of its part.
+const COUNT_BYTES: f64 = 16.0;
+
+/// What each way would cost; times are in nanoseconds.
+pub(super) struct Costs {
+    /// Trees that can have tables.
+    pub(super) fit: usize,
+    /// Trees with too many players on a path for sparse pairs.
+    pub(super) wide: usize,
+    /// The trees that can have tables, by tables.
+    pub(super) tables: f64,
+    pub(super) table_bytes: usize,
+    /// The trees that can have tables, pair by pair.
+    pub(super) pairs: f64,
+    /// The trees that cannot have tables.
+    pub(super) rest: f64,
+    /// Bytes of the background's histogram.
+    pub(super) count_bytes: f64,
+    /// Whether the histogram exists, or may take its memory.
+    pub(super) countable: bool,
+    /// Writing the result.
+    pub(super) write: f64,
+}
+
+impl Costs {
+    pub(super) fn new(compiled: &Compiled, now: &Circumstances) -> Self {
+        let can = || compiled.trees.iter().filter(|tree| tree.can_have_tables());
+        let cannot = || compiled.trees.iter().filter(|tree| !tree.can_have_tables());
+        let (tables, table_bytes) = of_tables(compiled, now);
+        let entries: f64 = can().map(|tree| tree.shape.entries).sum();
+        let count_bytes = if now.background == 0 { 0.0 } else { COUNT_BYTES * entries };
+        Self {
+            fit: can().count(),
+            wide: compiled.trees.iter().filter(|tree| tree.max_path > MAX_PLAYERS).count(),
+            tables,
+            table_bytes,
+            pairs: can().map(|tree| of_pairs(tree, now)).sum(),
+            rest: cannot().map(|tree| of_pairs(tree, now)).sum(),
+            count_bytes,
+            countable: now.counted || count_bytes <= 0.5 * now.memory_limit as f64,
+            write: of_writing(compiled, now),
+        }
+    }
+}
+
+/// All trees, by the traversal.
+pub(super) fn of_walking(compiled: &Compiled, now: &Circumstances) -> f64 {
+    compiled.trees.iter().map(|tree| of_walk(tree, now)).sum()
+}
+
+fn of_writing(compiled: &Compiled, now: &Circumstances) -> f64 {
+    let cells = now.index.cells(compiled.n_players).map_or(f64::INFINITY, |cells| cells as f64);
+    price::WRITE * now.rows as f64 * cells * compiled.n_outputs as f64
+}
+
+/// All trees, by tables that exist already.
+pub(super) fn of_looking_up(compiled: &Compiled, now: &Circumstances) -> f64 {
+    let numbers = compiled.looked_up[now.index.order() as usize - 1];
+    price::LOOK * now.rows as f64 * numbers + of_writing(compiled, now)
+}
+
+/// The trees that can have tables, by tables: nanoseconds and bytes.
+fn of_tables(compiled: &Compiled, now: &Circumstances) -> (f64, usize) {
+    let (n, m) = (now.rows as f64, now.background as f64);
+    let mut cost = 0.0;
+    let mut bytes = 0.0;
+    for tree in compiled.trees.iter().filter(|tree| tree.can_have_tables()) {
+        let Shape { leaves, entries, cells, .. } = tree.shape;
+        let per_player = tree.cells_per_player(now.index.order());
+        // A unit holds up to four leaves and shares their tables.
+        let numbers = 0.6 * cells * per_player * tree.width as f64;
+        if !now.counted {
+            cost += price::COUNT * m * leaves / 4.0 + entries;
+        }
+        if !now.built {
+            let nodes = (tree.max_path as f64 / 2.0).ceil();
+            cost += price::FOLD * cells * nodes * per_player.sqrt() + price::FILL * numbers;
+        }
+        cost += price::LOOK * n * tree.looked_up(now.index.order());
+        bytes += 8.0 * numbers;
+    }
+    (cost, bytes as usize)
+}
+
+/// A tree, by the traversal. Without a background there is no traversal, and all leaves are visited instead.
+fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
+    if now.background == 0 {
+        return of_pairs(tree, now);
+    }
+    price::WALK * now.rows as f64 * now.background as f64 * 2.0 * tree.shape.meets
+}
+
+/// A tree, pair by pair.
+fn of_pairs(tree: &CompiledTree, now: &Circumstances) -> f64 {
+    let (n, m) = (now.rows as f64, now.background as f64);
+    let Shape { leaves, meets, players, .. } = tree.shape;
+    if now.background == 0 {
+        // Path-dependent: every leaf, every player, every quadrature node.
+        let cells = if now.index.order() == 1 { players } else { players * tree.max_path as f64 };
+        return price::SLOPE * n * cells * (tree.max_path as f64 / 2.0).ceil();
+    }
+    if tree.max_path > MAX_PLAYERS {
+        return of_walk(tree, now);
+    }
+    let width = tree.width as f64;
+    let cells = if now.index.order() == 1 { 1.0 } else { players / leaves.max(1.0) };
+    let sets = (m / 128.0).ceil();
+    let met = 0.55 * leaves * (1.0 - (-meets * m.min(128.0) / leaves.max(1.0)).exp());
+    let nodes = price::NODE * (n / 64.0).ceil() * sets * 2.0 * tree.splits.len() as f64;
+    price::HIT * n * m * meets * cells * cells * width + price::MET * n * sets * met * width + nodes
+}

@@ -1,0 +1,165 @@
+//! What the pairs that meet at a leaf get.
+
+use super::level::{Level, Standing};
+use crate::engine::codes::SET;
+use crate::engine::compiled::{CompiledTree, Leaf, MAX_PLAYERS};
+use crate::engine::rules;
+use crate::engine::task::{BackgroundRows, Task};
+use crate::index::{self, Index, Singles};
+use crate::weights::Weights;
+
+/// Players whose gains are added up side by side.
+const LANES: usize = 8;
+
+/// What pairs get by the sizes of their sets: shared by all threads of a call.
+pub(super) struct Gains<'a> {
+    task: &'a Task<'a>,
+    pub(super) background: &'a BackgroundRows<'a>,
+    w: Weights,
+    /// Numbers of the result per row.
+    cells: usize,
+    /// [`Singles`] by the sizes of $S_Z$ and $S_X$, `stride` per size of $S_Z$.
+    singles: Vec<Singles>,
+    stride: usize,
+}
+
+impl<'a> Gains<'a> {
+    pub(super) fn new(task: &'a Task<'a>, background: &'a BackgroundRows<'a>, cells: usize) -> Self {
+        let w = Weights::up_to(task.compiled.max_path());
+        let k = task.trees.iter().map(|&t| task.compiled.trees[t].max_path).max().unwrap_or(0);
+        let singles = singles(task.index, &w, k);
+        Self { task, background, w, cells, singles, stride: k + 1 }
+    }
+
+    /// Adds what row `x` gets: $S_X$ of each background row gains, and $S_Z$, the same for all of them, loses.
+    #[inline(always)]
+    fn add_row<const N: usize>(&self, x: usize, at: &Level, first: usize, value: f64, sums: &mut [[f64; LANES]; N]) {
+        let s_z = at.s_z[x];
+        let singles = &self.singles[s_z.count_ones() as usize * self.stride..][..self.stride];
+        let mut gains = [[0.0; LANES]; N];
+        let mut loss = 0.0;
+        // A plain loop: a closure would not be compiled for the wide instructions. It is one loop for all background
+        // rows, since most of its time goes into its end, which the processor cannot foresee.
+        let mut rest = at.met(x);
+        while rest != 0 {
+            let z = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            let s_x = at.s_x[z];
+            let single = singles[s_x.count_ones() as usize];
+            let weight = self.background.weight(first * SET + z);
+            loss += weight * single.in_z;
+            let gain = weight * single.in_x;
+            for n in 0..N {
+                for j in 0..LANES {
+                    gains[n][j] += if s_x >> (n * LANES + j) & 1 == 1 { gain } else { 0.0 };
+                }
+            }
+        }
+        for n in 0..N {
+            // The sum is computed aside and stored whole, or the compiler would do it number by number.
+            let mut sum = sums[n];
+            for j in 0..LANES {
+                sum[j] += value * if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
+            }
+            sums[n] = sum;
+        }
+    }
+}
+
+/// What a leaf gives for every size of $S_Z$ (rows) and $S_X$ (columns) up to `k` players.
+fn singles(index: Index, w: &Weights, k: usize) -> Vec<Singles> {
+    let sizes = (0..=k).flat_map(|z| (0..=k).map(move |x| (x, x + z)));
+    let singles = sizes.map(|(x, xz)| match (index, xz) {
+        (Index::Shapley, 1..) => index::shapley(w, x, xz),
+        (Index::Banzhaf, 1..) => index::banzhaf(xz),
+        // The path has no players; or this is an index of pairs, which has its own rule.
+        _ => Singles { in_x: 0.0, in_z: 0.0 },
+    });
+    singles.collect()
+}
+
+/// What happens at the leaves of a tree.
+///
+/// A row's gains are kept by position on the path, all players of a leaf side by side. They are added to the players
+/// themselves only when the walk leaves the position for good. So a leaf costs one vector addition, not one scattered
+/// over memory.
+pub(super) struct AtLeaf<'a> {
+    gains: &'a Gains<'a>,
+    tree: &'a CompiledTree,
+    /// The gains of each row by position, `stride` times [`LANES`] per row; for leaves of one number.
+    by_position: Vec<[f64; LANES]>,
+    stride: usize,
+}
+
+impl<'a> AtLeaf<'a> {
+    pub(super) fn new(gains: &'a Gains<'a>, tree: &'a CompiledTree) -> Self {
+        let stride = if tree.max_path > 4 * LANES { MAX_PLAYERS / LANES } else { tree.max_path.div_ceil(LANES) };
+        Self { gains, tree, by_position: vec![[0.0; LANES]; stride * SET], stride }
+    }
+
+    /// Adds the gains at a position to its player.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, position: usize, player: u32, sums: &mut [f64]) {
+        let Task { compiled, index, .. } = *self.gains.task;
+        let cell = self.tree.players[player as usize] as usize * compiled.n_outputs + self.tree.output.first();
+        let gains = self.by_position[position / LANES..].iter_mut().step_by(self.stride);
+        let lane = position % LANES;
+        if index.order() == 1 && self.tree.width == 1 {
+            for (gain, sums) in gains.zip(sums.chunks_exact_mut(self.gains.cells)) {
+                sums[cell] += gain[lane];
+                gain[lane] = 0.0;
+            }
+        }
+    }
+
+    /// Adds what the pairs that meet at a leaf get.
+    #[inline(always)]
+    pub(super) fn reached(&mut self, number: usize, path: &[Standing], at: &Level, first: usize, sums: &mut [f64]) {
+        let leaf = Leaf::of(self.tree, number);
+        let Task { compiled, index, .. } = *self.gains.task;
+        if index.order() == 1 {
+            return match path.len() {
+                0..=8 => self.rows::<1>(path, at, first, leaf, sums),
+                9..=16 => self.rows::<2>(path, at, first, leaf, sums),
+                17..=24 => self.rows::<3>(path, at, first, leaf, sums),
+                25..=32 => self.rows::<4>(path, at, first, leaf, sums),
+                _ => self.rows::<8>(path, at, first, leaf, sums),
+            };
+        }
+        let player = |j: usize| self.tree.players[path[j].player as usize] as usize;
+        let two = |i: usize, j: usize| player(i) * compiled.n_players + player(j);
+        for (x, sums) in sums.chunks_exact_mut(self.gains.cells).enumerate() {
+            let mut rest = at.met(x);
+            while rest != 0 {
+                let z = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let weight = self.gains.background.weight(first * SET + z);
+                rules::leaf(index, &self.gains.w, &at.s_x[z], &at.s_z[x], player, two, |cell, c| {
+                    leaf.add(weight * c, sums, cell, compiled.n_outputs);
+                });
+            }
+        }
+    }
+
+    /// The rows that meet the leaf, whose path fits in `N` times [`LANES`] players.
+    #[inline(always)]
+    fn rows<const N: usize>(&mut self, path: &[Standing], at: &Level, first: usize, leaf: Leaf<'_>, sums: &mut [f64]) {
+        let mut rest = at.meeting();
+        while rest != 0 {
+            let x = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            if let &[value] = leaf.values() {
+                let gains = &mut self.by_position[x * self.stride..][..N];
+                self.gains.add_row::<N>(x, at, first, value, gains.try_into().expect("a row has room for its path"));
+            } else {
+                let mut gains = [[0.0; LANES]; N];
+                self.gains.add_row::<N>(x, at, first, 1.0, &mut gains);
+                let sums = &mut sums[x * self.gains.cells..][..self.gains.cells];
+                for (standing, &gain) in path.iter().zip(gains.as_flattened()) {
+                    let player = self.tree.players[standing.player as usize] as usize;
+                    leaf.add(gain, sums, player, self.gains.task.compiled.n_outputs);
+                }
+            }
+        }
+    }
+}

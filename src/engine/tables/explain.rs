@@ -1,0 +1,241 @@
+//! Rows through the tables.
+//!
+//! The sums of every row are taken tree after tree and unit after unit, whatever block, chunk, batch of tables or thread
+//! the row falls into, so results are bitwise the same for any number of threads and any batch of rows.
+
+use std::ops::Range;
+
+use super::build::{Ingredients, Piece, unit_size};
+use super::cells::CellMap;
+use super::unit_index::{Slots, UnitVisitor, indices};
+use super::{PatternForest, PatternWeights};
+use crate::engine::codes::{Code, of_width};
+use crate::engine::task::Task;
+use crate::error::Result;
+use crate::rows::Rows;
+use crate::simd::{Kernel, Offsets, add_looked_up, widest};
+
+/// Numbers per piece of tables, about: few enough that threads can share out the pieces.
+const PIECE: usize = 1 << 18;
+/// Numbers of the tables that are built, used and dropped together.
+const BATCH: usize = 1 << 24;
+/// Bytes of sums that a thread works on at a time.
+const CHUNK_BYTES: usize = 1 << 18;
+
+/// The tables of one index, kept to explain rows again and again.
+#[derive(Debug)]
+pub(crate) struct PatternTables {
+    pieces: Vec<Piece>,
+}
+
+/// Where results go: `(rows, players[, players], outputs)`.
+pub(crate) enum Target<'a> {
+    /// All zeros, and perhaps memory that nobody has touched yet: it is better not read.
+    Zeros(&'a mut [f64]),
+    /// What earlier tables gave.
+    Sums(&'a mut [f64]),
+}
+
+/// Some units of a tree whose tables are built together.
+#[derive(Debug, Clone)]
+pub(crate) struct UnitRun {
+    tree: usize,
+    units: Range<usize>,
+    /// How many numbers their tables have.
+    size: usize,
+}
+
+impl PatternTables {
+    /// The units of all trees in batches whose tables fit in memory: one batch if they all do.
+    pub(crate) fn batches(forest: &PatternForest, task: &Task<'_>, bytes: usize) -> Vec<Vec<UnitRun>> {
+        let runs: Vec<UnitRun> = unit_runs(forest, task).collect();
+        if runs.iter().map(|run| 8 * run.size).sum::<usize>() <= bytes {
+            return vec![runs];
+        }
+        // Batches are smaller than they could be: they are used once, and take less fresh memory.
+        let most = (bytes / 8).min(BATCH);
+        let mut batches: Vec<Vec<UnitRun>> = Vec::new();
+        let mut size = usize::MAX;
+        for run in runs {
+            if size.saturating_add(run.size) > most {
+                batches.push(Vec::new());
+                size = 0;
+            }
+            size += run.size;
+            batches.last_mut().expect("just pushed").push(run);
+        }
+        batches
+    }
+
+    /// Builds the tables of a batch.
+    pub(crate) fn new(
+        forest: &PatternForest,
+        task: &Task<'_>,
+        weights: &PatternWeights<'_>,
+        batch: &[UnitRun],
+    ) -> Result<Self> {
+        let ingredients = Ingredients { forest, compiled: task.compiled, weights, index: task.index };
+        task.job.progress.begin(batch.len());
+        let pieces = task.job.workers.map(batch.len(), |i| {
+            task.job.progress.step()?;
+            ingredients.build(batch[i].tree, batch[i].units.clone())
+        });
+        Ok(Self { pieces: pieces.into_iter().collect::<Result<_>>()? })
+    }
+
+    /// Adds the index of every row over the units of the tables, whatever trees the task names.
+    pub(crate) fn explain(&self, forest: &PatternForest, task: &Task<'_>, target: Target<'_>) -> Result<()> {
+        let cells = CellMap::new(task.index, task.compiled.n_players, task.compiled.n_outputs);
+        let (out, zeros) = match target {
+            Target::Zeros(out) => (out, true),
+            Target::Sums(out) => (out, false),
+        };
+        let pass = RowPass { forest, task, pieces: &self.pieces, cells, zeros };
+        of_width!(task.compiled.columns, C => match (task.rows.len(), cells.count()) {
+            (1, _) => pass.all::<C, 1>(out),
+            (2..=16, _) | (_, 1024..) => pass.all::<C, 16>(out),
+            _ => pass.all::<C, 128>(out),
+        })
+    }
+}
+
+/// The units of all trees that can have tables, in runs.
+fn unit_runs<'a>(forest: &'a PatternForest, task: &'a Task<'_>) -> impl Iterator<Item = UnitRun> + 'a {
+    let trees = forest.trees.iter().enumerate().filter_map(|(t, tree)| Some((t, tree.as_ref()?)));
+    trees.flat_map(move |(t, tree)| {
+        let width = task.compiled.trees[t].width;
+        let mut runs = Vec::new();
+        let (mut start, mut size) = (0, 0);
+        for unit in 0..tree.units.all.len() {
+            size += unit_size(tree, unit, task.index, width);
+            if size >= PIECE || unit + 1 == tree.units.all.len() {
+                runs.push(UnitRun { tree: t, units: start..unit + 1, size });
+                (start, size) = (unit + 1, 0);
+            }
+        }
+        runs
+    })
+}
+
+/// What all threads share while rows go through the tables.
+struct RowPass<'a> {
+    forest: &'a PatternForest,
+    task: &'a Task<'a>,
+    pieces: &'a [Piece],
+    cells: CellMap,
+    /// Whether the result is still all zeros.
+    zeros: bool,
+}
+
+impl RowPass<'_> {
+    fn all<C: Code, const R: usize>(&self, out: &mut [f64]) -> Result<()> {
+        let Task { rows, job, .. } = self.task;
+        let n = rows.len();
+        let row_cells = out.len() / n.max(1);
+        if row_cells == 0 {
+            return Ok(());
+        }
+        let blocks = (CHUNK_BYTES / (self.cells.count() * R * 8)).clamp(1, 16);
+        let chunk = (blocks * R).min(n.div_ceil(job.workers.threads()).next_multiple_of(R));
+        job.progress.begin(n.div_ceil(chunk));
+        job.workers.fill(out, chunk * row_cells, |i, out| {
+            let start = i * chunk;
+            self.chunk::<C, R>(&rows.slice(start, n.min(start + chunk)), out);
+            job.progress.step()
+        })
+    }
+
+    fn chunk<C: Code, const R: usize>(&self, rows: &Rows<'_>, out: &mut [f64]) {
+        let columns = &self.task.compiled.columns;
+        let block_codes = columns.len() * R;
+        let n_blocks = rows.len().div_ceil(R);
+        let mut codes = vec![C::default(); n_blocks * block_codes];
+        for block in 0..n_blocks {
+            let some = rows.slice(block * R, rows.len().min((block + 1) * R));
+            columns.encode(&some, R, &mut codes[block * block_codes..][..block_codes]);
+        }
+        let mut sums = vec![[0.0; R]; n_blocks * self.cells.count()];
+        if !self.zeros {
+            self.exchange(&mut sums, out, |sum, cell| *sum = *cell);
+        }
+        widest(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
+        self.exchange(&mut sums, out, |sum, cell| *cell = *sum);
+    }
+
+    /// Copies between the sums of blocks (cell by cell) and the result (row by row, each pair in both places).
+    fn exchange<const R: usize>(
+        &self,
+        sums: &mut [[f64; R]],
+        out: &mut [f64],
+        mut copy: impl FnMut(&mut f64, &mut f64),
+    ) {
+        let CellMap { order, n_players: p, n_outputs: k } = self.cells;
+        let row_cells = if order == 1 { p * k } else { p * p * k };
+        for (sums, out) in sums.chunks_exact_mut(self.cells.count()).zip(out.chunks_mut(R * row_cells)) {
+            if order == 1 {
+                for (r, out) in out.chunks_exact_mut(row_cells).enumerate() {
+                    sums.iter_mut().zip(out).for_each(|(sum, cell)| copy(&mut sum[r], cell));
+                }
+                continue;
+            }
+            // Pair by pair, since the sums of all pairs may not fit in cache and would be read once for every row.
+            for (i, j) in (0..p).flat_map(|i| (i..p).map(move |j| (i, j))) {
+                for output in 0..k {
+                    let sums = &mut sums[self.cells.number(i, j, output)];
+                    for (sum, out) in sums.iter_mut().zip(out.chunks_exact_mut(row_cells)) {
+                        copy(sum, &mut out[(i * p + j) * k + output]);
+                        copy(sum, &mut out[(j * p + i) * k + output]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A few blocks of rows through all pieces.
+struct ExplainBlocks<'a, C, const R: usize> {
+    pass: &'a RowPass<'a>,
+    codes: &'a [C],
+    block_codes: usize,
+    sums: &'a mut [[f64; R]],
+}
+
+impl<C: Code, const R: usize> Kernel for ExplainBlocks<'_, C, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let n_cells = self.pass.cells.count();
+        let mut slots = Slots::<R>::new();
+        for piece in self.pass.pieces {
+            let tree = self.pass.forest.tree(piece.tree);
+            for (block, sums) in self.sums.chunks_exact_mut(n_cells).enumerate() {
+                let codes = &self.codes[block * self.block_codes..][..self.block_codes];
+                indices(&tree.units, piece.units.clone(), codes, &mut slots, &mut LookUp { piece, sums });
+            }
+        }
+    }
+}
+
+/// Adds what a block of rows gets from the units of a piece.
+struct LookUp<'a, const R: usize> {
+    piece: &'a Piece,
+    sums: &'a mut [[f64; R]],
+}
+
+impl<const R: usize> UnitVisitor<R> for LookUp<'_, R> {
+    #[inline(always)]
+    fn unit(&mut self, unit: usize, indices: &[u16; R]) {
+        let (cells, numbers) = self.piece.table(unit);
+        if R == 1 {
+            for (&cell, number) in cells.iter().zip(&numbers[usize::from(indices[0]) * cells.len()..]) {
+                self.sums[cell as usize][0] += number;
+            }
+            return;
+        }
+        let offsets = Offsets::new(indices, cells.len() as u32);
+        for (column, &cell) in cells.iter().enumerate() {
+            add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The tables engine (`Engine::Pattern`): it costs n + m instead of n * m.
+//!
+//! A row and a background row meet at a leaf only through their *patterns*: one bit for each player on the path, set if
+//! the row satisfies every split of that player. So the background is counted by pattern once. One transform per leaf
+//! turns the counts into what each pattern of a row is worth, and a row then costs one look-up per unit and player.
+//!
+//! | file | what |
+//! |---|---|
+//! | `units` | trees cut into bottom subtrees that share one index |
+//! | `cut` | how one tree is cut |
+//! | `unit_index` | the index of every unit for a block of rows |
+//! | `histogram` | how much of the background has each index |
+//! | `tally` | counting rows |
+//! | `pattern_weights` | the weight of each background pattern of a leaf |
+//! | `transform` | from these weights to the worth of a row's pattern, for any index of games |
+//! | `cells` | how the cells of a result are numbered |
+//! | `build` | the tables of units: the worth of each of their indices |
+//! | `explain` | rows through the tables |
+
+mod build;
+mod cells;
+mod cut;
+mod explain;
+mod histogram;
+mod pattern_weights;
+mod tally;
+mod transform;
+mod unit_index;
+mod units;
+
+pub(crate) use explain::{PatternTables, Target};
+pub(crate) use histogram::Histogram;
+pub(crate) use pattern_weights::PatternWeights;
+
+use super::compiled::CompiledTree;
+use crate::job::Workers;
+use units::Units;
+
+/// The trees of a forest that can have tables, cut into units.
+#[derive(Debug)]
+pub(crate) struct PatternForest {
+    trees: Vec<Option<TreeUnits>>,
+    /// Entries of all histograms together.
+    n_entries: usize,
+}
+
+/// The units of one tree, and where the histogram of each begins.
+#[derive(Debug)]
+struct TreeUnits {
+    units: Units,
+    entries: Vec<usize>,
+}
+
+impl PatternForest {
+    /// Cuts the trees that can have tables.
+    pub(crate) fn new(trees: &[CompiledTree], workers: &Workers) -> Self {
+        let units = workers.map(trees.len(), |t| trees[t].can_have_tables().then(|| Units::new(&trees[t])));
+        let mut n_entries = 0;
+        let cut = |units: Option<Units>| {
+            let units = units?;
+            let entries = units.all.iter().map(|unit| {
+                n_entries += 1 << unit.bits;
+                n_entries - (1 << unit.bits)
+            });
+            let entries = entries.collect();
+            Some(TreeUnits { units, entries })
+        };
+        Self { trees: units.into_iter().map(cut).collect(), n_entries }
+    }
+
+    /// Entries of all histograms together.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.n_entries
+    }
+
+    /// The units of a tree that can have tables.
+    #[inline(always)]
+    fn tree(&self, t: usize) -> &TreeUnits {
+        self.trees[t].as_ref().expect("only trees that can have tables are asked for")
+    }
+
+    /// The share of the background in each leaf of a tree: the rows whose pattern there is full.
+    pub(crate) fn leaf_shares(&self, t: usize, tree: &CompiledTree, histogram: &Histogram) -> Vec<f64> {
+        let mut shares = vec![0.0; tree.n_leaves()];
+        let units = self.tree(t);
+        for (unit, &start) in units.units.all.iter().zip(&units.entries) {
+            for leaf in &unit.leaves {
+                let full = (1 << leaf.players.len()) - 1;
+                let inside = (0..1 << unit.bits).filter(|&index| leaf.pattern(index) == full);
+                shares[leaf.leaf] = histogram.share_of(inside.map(|index| start + index));
+            }
+        }
+        shares
+    }
+}

@@ -1,0 +1,43 @@
+//! The raw prediction of rows, straight from the definition of routing.
+
+use super::{Forest, Output};
+use crate::error::{Argument, Result};
+use crate::job::Job;
+use crate::memory::zeros;
+use crate::rows::Rows;
+
+/// Rows that one thread computes at a time.
+const CHUNK_ROWS: usize = 256;
+
+impl Forest {
+    /// The raw predictions $h(x)$ of all rows, in double precision: `(rows, outputs)`.
+    pub fn margins(&self, rows: &Rows<'_>, job: &Job) -> Result<Vec<f64>> {
+        rows.expect_width(Argument::Data, self.n_features())?;
+        let k = self.n_outputs();
+        let mut out = zeros("the margins", &[rows.len(), k])?;
+        job.progress.begin(rows.len().div_ceil(CHUNK_ROWS));
+        job.workers.fill(&mut out, CHUNK_ROWS * k, |chunk, out| {
+            for (row, out) in out.chunks_exact_mut(k).enumerate() {
+                self.add_margin(rows, chunk * CHUNK_ROWS + row, out);
+            }
+            job.progress.step()
+        })?;
+        Ok(out)
+    }
+
+    /// Adds the raw prediction $h(x)$ of one row, in double precision, to `out` (one number per output).
+    ///
+    /// This follows [`Split::goes_left`](super::Split::goes_left) directly: the definition that the engines are tested
+    /// against.
+    pub fn add_margin(&self, rows: &Rows<'_>, row: usize, out: &mut [f64]) {
+        let add = |sum: &mut [f64], values: &[f64]| sum.iter_mut().zip(values).for_each(|(s, v)| *s += v);
+        add(out, &self.base);
+        for tree in self.trees.iter() {
+            let leaf = tree.leaf_of(|feature| rows.get(row, feature));
+            match tree.output {
+                Output::One(k) => out[k] += tree.values[leaf],
+                Output::All => add(out, &tree.values[leaf * self.base.len()..][..self.base.len()]),
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What the tests share: random cases, all ways to compute, and the definition that they are checked against.
+
+pub(crate) mod choices;
+pub(crate) mod engines;
+pub(crate) mod forests;
+pub(crate) mod inputs;
+pub(crate) mod oracle;
