@@ -134,7 +134,7 @@ def test_a_result_that_cannot_fit_is_refused_with_its_size() -> None:
 
 @pytest.mark.parametrize(("free", "fits"), [(100_000_000, False), (200_000_000, True)])
 def test_a_result_fits_into_what_is_free(free: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a container may use counts as free, too: `available` in src/memory.rs has tests of its own."""
+    """The core says what is free: of the machine, of a container, and of the address space."""
     monkeypatch.setattr(_core, "available_memory", lambda: free)
     message = "200,000,000 bytes and this machine has free 100,000,000"
     with nullcontext() if fits else pytest.raises(MemoryError, match=message):
