@@ -15,6 +15,7 @@ from arborshap import Forest, forest_builder
 from arborshap.exceptions import InputError, ModelError
 from arborshap.forest import Tree
 from arborshap.forest_builder import ForestBuilder, Precision, Rule
+from patience import UNHURRIED
 
 STUMP: dict[str, Any] = {
     "left": [1, -1, -1],
@@ -226,7 +227,7 @@ def test_rows_of_the_wrong_shape_are_refused() -> None:
     assert stump().margin(np.zeros((0, 1))).shape == (0, 1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(UNHURRIED, max_examples=50)
 @given(st.data())
 def test_margin_follows_the_definition_on_random_trees(draw: st.DataObject) -> None:
     """Against a walk written here in the plainest way, over all rules at once."""
