@@ -10,6 +10,11 @@ SHELL := bash
 PYTHON ?= $(shell scripts/pythons.sh --main)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# For a network that is slow or busy.
+export PIP_RETRIES := 10
+export PIP_TIMEOUT := 60
+# Makes a virtual environment; one that was left half made has no pip, and is made anew.
+venv = $1/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $1
 # Whatever environment is active outside, maturin works in ours.
 export VIRTUAL_ENV := $(CURDIR)/.venv
 # PyO3 asks an interpreter how to build; the same one every time, or cargo would build it anew.
@@ -181,7 +186,7 @@ clean: ## Remove everything that make has built
 	rm -f python/arborshap/_core.*.so python/arborshap/_core.*.pyd
 
 .venv/.ready: pyproject.toml
-	test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	$(call venv,.venv)
 	.venv/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venv/bin/python -m pip install --quiet --group dev
 	touch $@
@@ -196,7 +201,7 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	touch $@
 
 .venvs/peers/.ready: benches/python/peers.txt
-	test -x $(PEERS) || $(PYTHON) -m venv .venvs/peers
+	$(call venv,.venvs/peers)
 	$(PEERS) -m pip install --quiet --requirement $<
 	touch $@
 
@@ -205,7 +210,7 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	touch $@
 
 .venvs/docs/.ready .venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
-	test -x .venvs/$*/bin/python || $(PYTHON) -m venv .venvs/$*
+	$(call venv,.venvs/$*)
 	.venvs/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venvs/$*/bin/python -m pip install --quiet --group $*
 	touch $@
@@ -216,7 +221,7 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 
 # If it does not build, the table says so.
 .venvs/fasttreeshap/.tried: benches/python/fasttreeshap.txt
-	test -x .venvs/fasttreeshap/bin/python || $(PYTHON) -m venv .venvs/fasttreeshap
+	$(call venv,.venvs/fasttreeshap)
 	.venvs/fasttreeshap/bin/python -m pip install --quiet --requirement $< \
 		&& .venvs/fasttreeshap/bin/python -m pip install --quiet --no-build-isolation fasttreeshap==0.1.6 \
 		|| echo "fasttreeshap does not build for this Python, so it is left out"

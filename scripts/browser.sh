@@ -2,6 +2,7 @@
 # Sees to a Chromium with its driver, for the tests of the report. Where there is none it installs Debian's, if it may.
 # Never fails: without a browser those tests are skipped with a message, or fail where CI=true.
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 
 found() {
     command -v chromedriver >/dev/null || return 1
@@ -12,12 +13,6 @@ found() {
 }
 
 if found; then exit 0; fi
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then as_root=(sudo -n); fi
-if command -v apt-get >/dev/null && "${as_root[@]}" true 2>/dev/null; then
-    echo "installing Chromium and its driver for the tests of the report"
-    export DEBIAN_FRONTEND=noninteractive
-    install=("${as_root[@]}" apt-get install --quiet --quiet --yes --no-install-recommends chromium chromium-driver)
-    "${install[@]}" >/dev/null 2>&1 || { "${as_root[@]}" apt-get update --quiet --quiet && "${install[@]}" >/dev/null; } || true
-fi
+echo "there is no Chromium with its driver for the tests of the report: installing them if possible"
+debian_install chromium chromium-driver || true
 found || echo "no Chromium with its driver here, and none could be installed: the report's page is not tried in a browser"

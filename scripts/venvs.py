@@ -24,18 +24,31 @@ def interpreters() -> dict[str, Path]:
 
 
 def make(directory: Path, interpreter: Path) -> Path:
-    """Make a virtual environment unless it is there already; returns its Python."""
+    """Make a virtual environment unless it is there already; returns its Python.
+
+    One that was left half made, by somebody who could not wait, has no pip and is made anew.
+    """
     python = directory / "bin" / "python"
-    if not python.exists():
+    if not python.exists() or subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
         run(interpreter, "-m", "venv", "--clear", directory)
     return python
 
 
 def install(python: Path, *requirements: str | Path, wheels_only: bool = False) -> bool:
-    """Install with pip; returns whether that went well."""
+    """Install with pip; returns whether that went well.
+
+    With `wheels_only`, False means that there is no wheel; any other failure, as of the network, ends the script.
+    """
     flags = ["--only-binary", ":all:"] if wheels_only else []
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *flags, *requirements]
-    return subprocess.run(command, cwd=ROOT, check=False, capture_output=wheels_only).returncode == 0
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=wheels_only, text=True)
+    if not wheels_only:
+        return done.returncode == 0
+    # Where the network fails, pip gives up after its last retry, and then says the same as if there were no wheel.
+    gave_up = "Retry(total=0" in done.stderr or "No matching distribution found" not in done.stderr
+    if done.returncode and gave_up:
+        raise SystemExit(f"pip failed to install {', '.join(map(str, requirements))}:\n{done.stderr}")
+    return done.returncode == 0
 
 
 class Stamp:

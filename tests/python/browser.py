@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
+from patience import HANG
+
+T = TypeVar("T")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -37,6 +40,8 @@ def chromium() -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     session = webdriver.Chrome(options=options, service=Service(driver))
     try:
+        session.set_script_timeout(HANG)
+        session.set_page_load_timeout(HANG)
         yield Browser(session)
     finally:
         session.quit()
@@ -56,12 +61,19 @@ class Browser:
         self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.logs()
         self.session.get(page.as_uri())
-        WebDriverWait(self.session, 20, poll_frequency=0.02).until(
-            lambda _: self.run(
-                "return document.documentElement.dataset.ready || !document.getElementById('failure').hidden"
-            )
-        )
+        ready = "return document.documentElement.dataset.ready || !document.getElementById('failure').hidden"
+        self.until(lambda: self.run(ready))
         assert self.text("#failure") == ""
+
+    def until(self, found: Callable[[], T]) -> T:
+        """Wait for an answer that is true in Python's sense, however long that takes."""
+        return WebDriverWait(self.session, HANG, poll_frequency=0.02).until(lambda _: found())
+
+    def settle(self) -> None:
+        """Wait until the browser has drawn whatever it found in sight: it looks once a frame, before it paints."""
+        self.session.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))"
+        )
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.session.execute_script(script, *arguments)
@@ -124,5 +136,5 @@ class Browser:
         """What is drawn on a canvas, as text that differs where the drawing does."""
         # It is drawn when the browser finds it in sight, and until then as wide as canvases are by default.
         drawn = "return document.querySelector(arguments[0]).width !== 300"
-        WebDriverWait(self.session, 5, poll_frequency=0.02).until(lambda _: self.run(drawn, selector))
+        self.until(lambda: self.run(drawn, selector))
         return str(self.run("return document.querySelector(arguments[0]).toDataURL()", selector))

@@ -22,6 +22,7 @@ from xgboost import XGBRegressor
 from arborshap import Background, Forest, ForestBuilder, InputError, ModelError, TreeExplainer
 from models.case import data
 from oracle import INDICES
+from patience import HANG, UNHURRIED
 from saved_files import parts_of, with_text
 
 Array = NDArray[np.float64]
@@ -54,7 +55,7 @@ def assert_same(one: TreeExplainer, other: TreeExplainer, rows: Array) -> None:
         np.testing.assert_array_equal(ours.values, theirs.values, err_msg=index)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(UNHURRIED, max_examples=15)
 @given(st.data())
 def test_any_cut_and_any_order(draws: st.DataObject) -> None:
     deep = draws.draw(st.booleans(), "rows kept")
@@ -310,4 +311,4 @@ def test_more_rows_than_memory() -> None:
     """
     if not Path("/proc/self/status").exists():
         pytest.skip("the system does not tell how large a process was")
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=90)
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=HANG)

@@ -20,6 +20,7 @@ from arborshap.models import load
 from models.case import columns_of, edge_rows
 from models.cases import CASES, Case
 from oracle import ENGINES, INDICES, Predict, shapley, worths
+from patience import UNHURRIED
 from trained import built
 
 pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds the trees alone")
@@ -138,7 +139,7 @@ def check_fitted(model: Any, predict: Predict, X: Array, tolerance: float) -> No
         check(explainer, predict, rows, background, tolerance)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(UNHURRIED, max_examples=50)
 @given(tables(gaps=True), st.data())
 def test_random_xgboost_models(table: tuple[Array, Array], data: st.DataObject) -> None:
     import xgboost
@@ -155,7 +156,7 @@ def test_random_xgboost_models(table: tuple[Array, Array], data: st.DataObject) 
     check_fitted(model, lambda rows: model.predict(rows, output_margin=True), X, 2e-5)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(UNHURRIED, max_examples=50)
 @given(tables(gaps=False), st.data())
 def test_random_sklearn_models(table: tuple[Array, Array], data: st.DataObject) -> None:
     from sklearn.ensemble import ExtraTreesRegressor, GradientBoostingRegressor, RandomForestClassifier
@@ -173,7 +174,7 @@ def test_random_sklearn_models(table: tuple[Array, Array], data: st.DataObject) 
         check_fitted(model, lambda rows: columns_of(model.predict(rows)), X, 1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(UNHURRIED, max_examples=50)
 @given(tables(gaps=True), st.data())
 def test_random_lightgbm_models(table: tuple[Array, Array], data: st.DataObject) -> None:
     import lightgbm

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from matplotlib import image
 
+from patience import HANG
+
 mpl.use("Agg")
 
 ROOT = Path(__file__).parent.parent.parent
@@ -65,5 +67,5 @@ def test_pictures_are_shown_and_small() -> None:
 
 def test_notebooks_run_and_keep_what_they_show() -> None:
     script = ROOT / "scripts" / "notebooks.py"
-    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, timeout=90)
+    done = subprocess.run([sys.executable, script, "--check"], capture_output=True, text=True, timeout=HANG)
     assert done.returncode == 0, done.stderr

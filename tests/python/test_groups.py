@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from arborshap.exceptions import InputError
 from arborshap.game.groups import players_from
+from patience import UNHURRIED
 
 NAMES = ["age", "race_a", "race_b", "income", "race_c"]
 
@@ -110,6 +111,7 @@ def test_what_is_wrong_is_said_and_where(groups: Any, message: str) -> None:
         players_from(groups, NAMES, 5)
 
 
+@UNHURRIED
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=12))
 def test_a_dict_and_its_index_map_are_the_same_players(labels: list[int]) -> None:
     """Numbering the labels by first appearance is the map that a dict with the same groups gives."""

@@ -6,9 +6,7 @@ import gc
 import subprocess
 import sys
 import textwrap
-import time
 import tracemalloc
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +14,8 @@ import numpy as np
 import pytest
 
 from arborshap import ForestBuilder, TreeExplainer
+from effort import calls_of
+from patience import HANG
 
 
 @cache
@@ -35,23 +35,13 @@ def explainer() -> TreeExplainer:
     return TreeExplainer(builder.build(), rng.normal(size=(100, 6)), n_jobs=1)
 
 
-def quickest(call: Callable[[], object]) -> float:
-    best = np.inf
-    for _ in range(3000):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 def test_python_adds_little_to_the_engine() -> None:
-    """The quickest of many calls does not depend on what else the machine does; 4 and 15 us were measured."""
+    """Functions that a call runs are counted, since a few microseconds say more about the machine than about us."""
     row = np.zeros((1, 6))
     ours = explainer()
-    ours.shap_values(row)
-    engine = quickest(lambda: ours.state.core.explain(row, "shapley", engine="auto", n_threads=1))
-    assert quickest(lambda: ours.shap_values(row)) - engine < 20e-6
-    assert quickest(lambda: ours(row)) - engine < 80e-6
+    ours(row)  # the first call checks more
+    assert calls_of(ours.shap_values, row) < 30
+    assert calls_of(ours, row) < 100
 
 
 @pytest.mark.parametrize("method", ["shap_values", "taylor_values", "__call__"])
@@ -91,4 +81,4 @@ def test_the_process_does_not_grow() -> None:
         assert grown < 3e6, grown
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    subprocess.run(command, cwd=Path(__file__).parent, check=True, timeout=90)
+    subprocess.run(command, cwd=Path(__file__).parent, check=True, timeout=HANG)

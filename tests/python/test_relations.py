@@ -38,6 +38,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from arborshap import InputError, ModelError, TreeExplainer, UnsupportedModelError
 from arborshap.game.groups import players_from
 from arborshap.game.relations import Relation, components, relation_of
+from patience import UNHURRIED
 
 # Four columns of small integers: 3, 2, 4 and 1 different ones, and gaps in the second for those that fill them.
 RNG = np.random.default_rng(0)
@@ -193,6 +194,7 @@ def test_what_is_not_fitted_is_refused(transformer: Any) -> None:
         relation_of(transformer)
 
 
+@UNHURRIED
 @given(
     st.lists(st.sets(st.integers(0, 5)), max_size=5),
     st.lists(st.sets(st.integers(0, 4), max_size=5), max_size=4),
@@ -203,6 +205,7 @@ def test_following_two_relations_is_following_paths(first: list[set[int]], secon
     assert joined.sources == [frozenset(i for j in wanted for i in first[j]) for wanted in later]
 
 
+@UNHURRIED
 @given(st.integers(1, 8), st.data())
 def test_players_are_the_connected_components(n: int, data: st.DataObject) -> None:
     sets = data.draw(st.lists(st.sets(st.integers(0, n - 1)), max_size=6))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -81,10 +80,15 @@ def test_the_policy_lets_nothing_else_run(browser: Browser, folder: Path) -> Non
         "const s = document.createElement('script'); s.textContent = 'window.harmed = 9'; document.body.append(s)"
     )
     browser.run("const i = new Image(); i.src = 'https://example.org/pixel.png'; document.body.append(i)")
-    time.sleep(0.1)
-    said, _ = browser.logs()
+    refused: list[str] = []
+
+    def both_are_refused() -> bool:
+        refused.extend(line for line in browser.logs()[0] if "Content Security Policy" in line)
+        return len(refused) >= 2
+
+    browser.until(both_are_refused)
     assert browser.run("return window.harmed") is None
-    assert len([line for line in said if "Content Security Policy" in line]) == 2
+    assert len(refused) == 2
 
 
 def test_names_that_are_markup_show_as_text(browser: Browser, folder: Path) -> None:
@@ -150,6 +154,7 @@ def test_the_pickers_change_what_is_drawn(browser: Browser, folder: Path) -> Non
 
 def test_a_dot_tells_its_row_and_picks_it(browser: Browser, folder: Path) -> None:
     explanation = opened(browser, folder, report_cases.groups_and_gaps).explanation
+    browser.colours_of("#swarm canvas")  # waits until there are dots
     strip = browser.session.find_element("css selector", "#swarm canvas")
     player = browser.text("#swarm tbody th")
     width = strip.size["width"]
@@ -368,32 +373,30 @@ def test_the_trace_steps(browser: Browser, folder: Path) -> None:
     assert (red.argmax(), green.argmax(), blue.argmax()) == (0, 1, 2)
 
 
-def test_a_large_page_is_ready_in_time(browser: Browser, folder: Path) -> None:
+def test_a_large_page_makes_only_what_is_in_sight(browser: Browser, folder: Path) -> None:
+    """5000 rows of 200 players are a million dots; a page is quick if it makes few elements and draws few strips."""
     page = folder / "large.html"
     reported = case(report_cases.large)
     reported.explanation.report(page)
-    start = time.perf_counter()
     browser.open(page)
     browser.pick("row", 4321)
-    assert time.perf_counter() - start < 5
     assert browser.text("#row-picked").startswith("Row 4321:")
     shown = browser.numbers("#row-fall")
     top = np.argsort(-np.abs(reported.explanation.values[4321]))[:12]
     names = [reported.explanation.feature_names[j] for j in top]
     assert list(shown)[1:13] == names
     np.testing.assert_allclose([shown[name] for name in names], reported.explanation.values[4321, top], rtol=1e-6)
-    # Nothing that is not in sight exists or is drawn.
+    assert browser.run("return document.querySelectorAll('*').length") < 3000
     assert browser.run("return document.querySelectorAll('.option').length") < 150
     assert browser.run("return document.querySelectorAll('#swarm canvas').length") == 15
-    start = time.perf_counter()
     browser.click("#swarm-more")
     assert browser.run("return document.querySelectorAll('#swarm canvas').length") == 200
-    time.sleep(0.2)
-    drawn = browser.run("return [...document.querySelectorAll('#swarm canvas')].filter((c) => c.width !== 300).length")
-    assert 5 < drawn < 60
+    drawn = "return [...document.querySelectorAll('#swarm canvas')].filter((c) => c.width !== 300).length"
+    browser.until(lambda: browser.run(drawn) > 5)
+    browser.settle()
+    assert browser.run(drawn) < 60
     browser.keys("#row-list", Keys.END)
     assert browser.text("#row-picked").startswith("Row 4999:")
-    assert time.perf_counter() - start < 3
     assert browser.logs()[0] == []
 
 

@@ -222,6 +222,7 @@ fn counts_alone() {
 #[test]
 fn files_are_written_whole_or_not_at_all() {
     let folder = std::env::temp_dir().join(format!("arborshap-test-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder); // of a process that had this number and ended early
     std::fs::create_dir_all(&folder).expect("a folder");
     let (case, path) = (small(), folder.join("explainer"));
     let (explainer, notes, job) = (case.explainer(), Notes::default(), Job::new(1));

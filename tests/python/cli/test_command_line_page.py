@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from arborshap.cli.arguments import parser
+from patience import HANG
 
 PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "command-line.md"
 
@@ -33,7 +34,7 @@ def test_commands_run_and_print_what_is_shown(tmp_path: Path, monkeypatch: pytes
         if block["kind"] == "python":
             exec(block["code"], names)
             continue
-        done = subprocess.run(["sh", "-ec", block["code"]], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["sh", "-ec", block["code"]], capture_output=True, text=True, timeout=HANG)
         assert (done.returncode, done.stderr) == (0, ""), block["code"]
         if block["shown"] is not None:
             assert done.stdout == block["shown"]

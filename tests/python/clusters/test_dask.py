@@ -25,6 +25,7 @@ from arborshap.distributed import dask as on_dask
 from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.explain.state import State
 from models.case import data
+from patience import HANG
 
 X = data(gaps=False).X
 FRAME = pd.DataFrame(X, columns=list("abcde"), index=pd.RangeIndex(1000, 1000 + len(X), name="id"))
@@ -42,8 +43,13 @@ def client() -> Iterator[Client]:
         assert "sklearn" not in sys.modules
         sys.modules["sklearn"] = None  # type: ignore[assignment]
 
+    patience = {  # a worker that starts late on a busy machine is not lost
+        "distributed.comm.timeouts.connect": HANG,
+        "distributed.deploy.lost-worker-timeout": HANG,
+    }
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 5, "distributed.worker.memory.target": False}),
+        dask.config.set(patience),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
@@ -178,11 +184,11 @@ def test_a_worker_killed_during_the_job(client: Client, tmp_path: Path) -> None:
 
     def deadly(rows: Any, mark: str, at: float) -> Any:
         if (rows["a"] == at).any() and not os.path.exists(mark):
-            with open(mark, "w"):
-                os.kill(os.getpid(), signal.SIGKILL)
+            with open(mark, "w") as note:
+                note.write(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
         return rows
 
-    pids = {*client.run(os.getpid).values()}
     frame = partitioned(n=12)
     at = float(FRAME["a"].iloc[len(X) // 2])
     counted = on_dask.background(MODEL, frame.map_partitions(deadly, str(tmp_path / "one"), at, meta=frame._meta))
@@ -192,9 +198,10 @@ def test_a_worker_killed_during_the_job(client: Client, tmp_path: Path) -> None:
     explained = on_dask.explain(explainer, rows).compute()
     np.testing.assert_array_equal(explained.to_numpy(), EXPLAINER.shap_values(FRAME))
     assert list(explained.index) == list(FRAME.index)
-    assert len(list(tmp_path.iterdir())) == 2
-    client.wait_for_workers(2, timeout=30)
-    assert not pids & {*client.run(os.getpid).values()}, "both workers should have died once"
+    killed = {int((tmp_path / name).read_text()) for name in ("one", "two")}
+    assert len(killed) == 2, "each job should have lost a worker"
+    client.wait_for_workers(2, timeout=HANG)
+    assert not killed & {*client.run(os.getpid).values()}
 
 
 def test_partitions_that_do_not_fit_are_named(client: Client) -> None:

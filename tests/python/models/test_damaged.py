@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 
 from arborshap.exceptions import ModelError
 from arborshap.models import load
+from effort import lines_at_most, lines_in_proportion
 from models import catboost_cases, lightgbm_cases, xgboost_cases
 from models.case import data
 
@@ -40,16 +40,13 @@ CONTENTS = contents()
 def survives(path: Path, content: bytes) -> bool:
     """Load a file: a right answer or a `ModelError` is fine, and nothing else is."""
     path.write_bytes(content)
-    started = time.monotonic()
     try:
-        with np.errstate(all="raise", under="ignore"):
+        with lines_in_proportion(content), np.errstate(all="raise", under="ignore"):
             forest = load(path).forest
         forest.margin(np.zeros((1, forest.n_features))) if forest.n_features < 100 else None
         return True
     except ModelError:
         return False
-    finally:
-        assert time.monotonic() - started < 5.0
 
 
 @pytest.mark.parametrize("name", CONTENTS)
@@ -214,11 +211,9 @@ def test_a_hostile_xgboost_model(name: str, tmp_path: Path) -> None:
     learner = document["learner"]
     tree = learner["gradient_booster"]["model"]["trees"][0]
     edit(tree, learner)
-    (tmp_path / "model.json").write_text(json.dumps(document))
-    started = time.monotonic()
-    with pytest.raises(ModelError, match=message):
-        load(tmp_path / "model.json")
-    assert time.monotonic() - started < 2.0
+    path = _written(tmp_path, document)
+    with lines_in_proportion(path.read_bytes()), pytest.raises(ModelError, match=message):
+        load(path)
 
 
 def _line(key: str, old: str, new: str) -> Callable[[str], str]:
@@ -327,7 +322,7 @@ def test_a_hostile_catboost_model(edit: Callable[[dict[str, Any]], object], mess
         load(_written(tmp_path, document))
 
 
-def test_a_long_chain_of_nodes_cut_off_by_pruning_is_dropped_in_time(tmp_path: Path) -> None:
+def test_a_long_chain_of_nodes_cut_off_by_pruning_is_dropped_at_once(tmp_path: Path) -> None:
     document = json.loads(CONTENTS["xgboost.json"])
     tree = document["learner"]["gradient_booster"]["model"]["trees"][0]
     n, extra = len(tree["left_children"]), 100_000
@@ -336,9 +331,8 @@ def test_a_long_chain_of_nodes_cut_off_by_pruning_is_dropped_in_time(tmp_path: P
     tree["right_children"] += [min(n + i + 1, n + extra - 1) for i in range(extra)]
     for key in ("split_indices", "split_conditions", "default_left", "split_type", "sum_hessian"):
         tree[key] += [0] * extra
-    started = time.monotonic()
-    after = load(_written(tmp_path, document)).forest
-    assert time.monotonic() - started < 5.0
+    with lines_at_most(extra // 2):  # nothing is done for each of them, let alone again and again
+        after = load(_written(tmp_path, document)).forest
     np.testing.assert_array_equal(after.margin(data().rows), before.margin(data().rows))
     assert after.n_nodes == before.n_nodes
 

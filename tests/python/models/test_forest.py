@@ -16,6 +16,7 @@ from arborshap.exceptions import InputError, ModelError
 from arborshap.forest import builder as forest_builder
 from arborshap.forest.builder import ForestBuilder, Precision, Rule
 from arborshap.forest.forest import Tree
+from patience import UNHURRIED
 
 STUMP: dict[str, Any] = {
     "left": [1, -1, -1],
@@ -227,7 +228,7 @@ def test_rows_of_the_wrong_shape_are_refused() -> None:
     assert stump().margin(np.zeros((0, 1))).shape == (0, 1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(UNHURRIED, max_examples=50)
 @given(st.data())
 def test_margin_follows_the_definition_on_random_trees(draw: st.DataObject) -> None:
     """Against a walk written here in the plainest way, over all rules at once."""

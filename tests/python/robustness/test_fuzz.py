@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from arborshap import TreeExplainer, _core
 from arborshap.exceptions import ModelError
+from effort import lines_in_proportion
 from robustness.mutation import mutated
 from robustness.readers import read_model, read_saved, resealed
 
@@ -39,9 +39,8 @@ def test_damage_is_refused_or_harmless(folder: str) -> None:
     refused = 0
     for _ in range(EXECUTIONS):
         content = mutated(folder, rng.choice(seeds(folder)), rng)
-        started = time.monotonic()
-        refused += not READERS[folder](content)
-        assert time.monotonic() - started < 5.0
+        with lines_in_proportion(content):
+            refused += not READERS[folder](content)
     assert EXECUTIONS // 5 < refused < EXECUTIONS, "damage that is never noticed, or always, tests nothing"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import random
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -40,23 +40,33 @@ def test_licences(expression: str, fine: bool) -> None:
     assert licences.allowed(expression) is fine
 
 
+class ShortSoak(soak.Soak):
+    """It ends after a number of models instead of a time."""
+
+    models = 20
+
+    def one(self, game: soak.Game, choose: random.Random, rng: np.random.Generator) -> None:
+        super().one(game, choose, rng)
+        if self.count["models"] == self.models:
+            self.deadline = -np.inf
+
+
 def test_a_short_soak() -> None:
-    rng = np.random.default_rng(0)
-    run = soak.Soak([soak.random_game(rng)], time.monotonic() + 1.5)
+    run = ShortSoak([soak.random_game(np.random.default_rng(0))], np.inf)
     run.hammer(seed=1)
-    assert run.count["answers compared"] > 0
+    assert run.count["models"] == run.models
+    assert run.count["answers compared"] >= 3 * run.models
     assert 0 < run.worst < 1e-13
 
 
 def test_a_soak_that_finds_something() -> None:
     """An engine that is off by little more than rounding is found."""
 
-    class Wrong(soak.Soak):
+    class Wrong(ShortSoak):
         def values(self, explainer: TreeExplainer, X: soak.Array, index: str) -> soak.Array:
             values = super().values(explainer, X, index)
             return values * (1 + 1e-8) if explainer.facts().engine == "traversal" else values
 
-    rng = np.random.default_rng(0)
-    run = Wrong([soak.random_game(rng)], time.monotonic() + 20)
+    run = Wrong([soak.random_game(np.random.default_rng(0))], np.inf)
     with pytest.raises(AssertionError, match="off by"):
         run.hammer(seed=1)

@@ -1,0 +1,60 @@
+"""Work that is counted instead of timed, so that the answer is the same on a busy machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
+from typing import Any
+
+
+class TooMuchWorkError(AssertionError):
+    """More was done than is allowed."""
+
+
+@contextmanager
+def lines_at_most(allowed: int) -> Iterator[None]:
+    """Fail as soon as more lines of Python have been run in this block.
+
+    Loops in C or Rust are not seen: what those take is told by the tests of memory.
+    """
+    run = 0
+
+    def trace(_frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal run
+        run += event == "line"
+        if run > allowed:
+            raise TooMuchWorkError(f"more than {allowed:,} lines were run")
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+    if run > allowed:  # and somebody caught the error
+        raise TooMuchWorkError(f"more than {allowed:,} lines were run")
+
+
+def lines_in_proportion(content: bytes) -> AbstractContextManager[None]:
+    """Fail if more is done than reading each byte of a file takes, and something for any file."""
+    return lines_at_most(20_000 + 40 * len(content))
+
+
+def calls_of(function: Any, *arguments: Any) -> int:
+    """How many functions a call runs, itself among them, whether written in Python or in C."""
+    counted = 0
+
+    def profile(_frame: FrameType, event: str, _argument: Any) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(before)
+    return counted - 1  # putting the old profile back is one more
