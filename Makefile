@@ -51,11 +51,11 @@ test-python: target/wheel/.built ## Run only the Python tests, on the wheel
 .PHONY: test-spark
 test-spark: .venvs/spark/.wheel ## Run the Spark tests on a real Spark; on Debian, installs Java 17 if needed and allowed
 	scripts/java.sh
-	.venvs/spark/bin/python -m pytest --quiet tests/python/clusters/test_spark.py
+	.venvs/spark/bin/python -m pytest --quiet tests/python/distributed/test_spark.py
 
 .PHONY: test-ray
 test-ray: .venvs/ray/.wheel ## Test the recipe for Ray on a real Ray
-	RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 .venvs/ray/bin/python -m pytest --quiet tests/python/clusters/test_ray.py
+	RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 .venvs/ray/bin/python -m pytest --quiet tests/python/distributed/test_ray.py
 
 # The header, if there is one, lets the browser render the formulas between dollar signs.
 RUSTDOC_FLAGS := -D warnings $(if $(wildcard src/katex.html),--html-in-header src/katex.html)

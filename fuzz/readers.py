@@ -16,8 +16,8 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 with atheris.instrument_imports(include=["arborshap", "json"]):
-    from robustness.mutation import mutated
-    from robustness.readers import read_model, read_saved
+    from support.mutation import mutated
+    from support.readers import read_model, read_saved
 
 
 def main() -> None:

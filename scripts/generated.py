@@ -1,5 +1,6 @@
 """Text between two marks of a page that a script writes, and checks that it is current."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -27,7 +28,7 @@ def written(page: str, texts: dict[str, str], *, check: bool) -> None:
         path.write_text(current, encoding="utf-8")
 
 
-def table(rows: list[tuple[str, ...]]) -> str:
+def table(rows: Sequence[tuple[str, ...]]) -> str:
     """Write a table in Markdown, of which the first row is the head."""
     lines = [rows[0], ("---",) * len(rows[0]), *rows[1:]]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

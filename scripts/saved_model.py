@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "python")
 def write(directory: Path) -> None:
     import xgboost
 
-    import oracle
+    from support import oracle
 
     rng = np.random.default_rng(0)
     background = rng.normal(size=(40, 5)).astype(np.float32).astype(np.float64)

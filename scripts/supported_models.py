@@ -11,7 +11,7 @@ from generated import ROOT, table, written
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 from arborshap import supported_models
-from models.cases import CASES
+from support.models.cases import CASES
 
 LIBRARIES = {"sklearn": "scikit-learn", "xgboost": "XGBoost", "lightgbm": "LightGBM", "catboost": "CatBoost"}
 BY_HAND = "any other sum of trees, built with `ForestBuilder`"

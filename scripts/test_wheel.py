@@ -14,9 +14,9 @@ from typing import Any
 
 import venvs
 
-SMOKE_TESTS = ("tests/python/test_package.py", "tests/python/test_smoke.py")
+SMOKE_TESTS = ("tests/python/project/test_package.py", "tests/python/project/test_smoke.py")
 MODEL_TESTS = ("tests/python/models",)
-OLDEST_TESTS = ("tests/python/test_smoke.py", *MODEL_TESTS, "tests/python/test_frames.py")
+OLDEST_TESTS = ("tests/python/project/test_smoke.py", *MODEL_TESTS, "tests/python/rows/test_frames.py")
 OLD_PYTHONS = ("3.11", "3.12")
 """For these the oldest libraries have wheels."""
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from arborshap import Forest, InputError, TreeExplainer
-from exact import errors, of_coalitions, of_pairs, worths_by_cover
-from stress import Array, Case, background_cases, chain_case, path_dependent_cases
+from support.exact import errors, of_coalitions, of_pairs, worths_by_cover
+from support.stress import Array, Case, background_cases, chain_case, path_dependent_cases
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = ROOT / "docs" / "accuracy-and-limits.md"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.files import Files, make_files
+from support.cli_files import Files, make_files
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from xgboost import XGBRegressor
 
-from cli.files import Files
+from support.cli_files import Files
 
 HEADER = "age,bmi,pressure,sugar\n"
 LINE = "1,2,3,4\n"

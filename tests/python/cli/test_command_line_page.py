@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from arborshap.cli.arguments import parser
-from patience import HANG
+from support.patience import HANG
+from support.places import DOCS
 
-PAGE = Path(__file__).parent.parent.parent.parent / "docs" / "command-line.md"
+PAGE = DOCS / "command-line.md"
 
 BLOCK = re.compile(r"^```(?P<kind>sh|python)\n(?P<code>.*?)^```$(?:\n+```text\n(?P<shown>.*?)^```$)?", re.M | re.S)
 

@@ -18,7 +18,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import TreeExplainer
 from arborshap.cli import main
-from cli.files import NAMES, Files
+from support.cli_files import NAMES, Files
 
 
 def read(path: Path) -> pd.DataFrame:

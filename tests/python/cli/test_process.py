@@ -22,8 +22,8 @@ from xgboost import XGBRegressor
 
 from arborshap import TreeExplainer, __version__
 from arborshap.cli import main
-from cli.files import NAMES, Files
-from patience import HANG
+from support.cli_files import NAMES, Files
+from support.patience import HANG
 
 COMMAND = [sys.executable, "-m", "arborshap"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arborshap.models import load
-from models.case import columns_of, data, predicted
+from support.models.case import columns_of, data, predicted
 
 pd = pytest.importorskip("pandas")
 

@@ -13,9 +13,9 @@ import pytest
 
 from arborshap.exceptions import ModelError
 from arborshap.models import load
-from effort import lines_at_most, lines_in_proportion
-from models import catboost_cases, lightgbm_cases, xgboost_cases
-from models.case import data
+from support.effort import lines_at_most, lines_in_proportion
+from support.models import catboost_cases, lightgbm_cases, xgboost_cases
+from support.models.case import data
 
 pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump")
 

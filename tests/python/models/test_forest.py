@@ -16,7 +16,7 @@ from arborshap.exceptions import InputError, ModelError
 from arborshap.forest import builder as forest_builder
 from arborshap.forest.builder import ForestBuilder, Precision, Rule
 from arborshap.forest.forest import Tree
-from patience import UNHURRIED
+from support.patience import UNHURRIED
 
 STUMP: dict[str, Any] = {
     "left": [1, -1, -1],

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import runpy
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor, VotingRegressor
 
-import oracle
 from arborshap import TreeExplainer, UnsupportedModelError
-from models.case import data, edge_rows
+from support import oracle
+from support.models.case import data, edge_rows
+from support.places import EXAMPLES
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "hand_fed_forest.py"
+EXAMPLE = EXAMPLES / "hand_fed_forest.py"
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,8 +14,8 @@ import pytest
 from arborshap import TreeExplainer
 from arborshap.exceptions import InputError
 from arborshap.models import load
-from models.case import columns_of, data, predicted
-from models.lightgbm_cases import SMALL, raw_score, train
+from support.models.case import columns_of, data, predicted
+from support.models.lightgbm_cases import SMALL, raw_score, train
 
 pd = pytest.importorskip("pandas")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from arborshap.models import load, supported_models
-from models.case import edge_rows
-from models.cases import CASES, Case
+from support.models.case import edge_rows
+from support.models.cases import CASES, Case
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

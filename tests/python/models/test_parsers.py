@@ -11,7 +11,7 @@ import pytest
 from arborshap.exceptions import ModelError
 from arborshap.models.json import parse_json
 from arborshap.models.ubjson import parse_ubjson
-from effort import lines_in_proportion
+from support.effort import lines_in_proportion
 
 DEEP = 100_000  # more than the standard parser of any Python follows
 L = b"L" + struct.pack(">q", 1)

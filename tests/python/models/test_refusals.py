@@ -12,7 +12,7 @@ import pytest
 import arborshap
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.models import load
-from models.case import data
+from support.models.case import data
 
 
 def test_an_unknown_model_is_refused_with_the_list_of_known_ones() -> None:

@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from arborshap import TreeExplainer
 from arborshap.exceptions import InputError, UnsupportedModelError
 from arborshap.models import load
-from models.case import columns_of, data, predicted
+from support.models.case import columns_of, data, predicted
 
 pd = pytest.importorskip("pandas")
 

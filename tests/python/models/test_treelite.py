@@ -12,9 +12,9 @@ import pytest
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.models import load
 from arborshap.models.treelite import read_document
-from models import xgboost_cases
-from models.case import columns_of, data, predicted
-from models.treelite_cases import CASES
+from support.models import xgboost_cases
+from support.models.case import columns_of, data, predicted
+from support.models.treelite_cases import CASES
 
 treelite = pytest.importorskip("treelite")
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from arborshap.exceptions import InputError, ModelError
 from arborshap.models import load
 from arborshap.models.xgboost.document import read_document
-from models.case import columns_of, data, predicted
-from models.xgboost_cases import margin, train
+from support.models.case import columns_of, data, predicted
+from support.models.xgboost_cases import margin, train
 
 pd = pytest.importorskip("pandas")
 

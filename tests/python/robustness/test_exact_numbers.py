@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from arborshap import ForestBuilder, InputError, ModelError, TreeExplainer
-from exact import errors, of_coalitions, of_pairs, worths, worths_by_cover
-from stress import Case, background_cases, chain, chain_case, complete_trees, path_dependent_cases
+from support.exact import errors, of_coalitions, of_pairs, worths, worths_by_cover
+from support.stress import Case, background_cases, chain, chain_case, complete_trees, path_dependent_cases
 
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")
 ENGINES = ("pattern", "sparse", "traversal")

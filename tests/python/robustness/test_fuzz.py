@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from arborshap import TreeExplainer, _core
 from arborshap.exceptions import ModelError
-from effort import lines_in_proportion
-from robustness.mutation import mutated
-from robustness.readers import read_model, read_saved, resealed
+from support.effort import lines_in_proportion
+from support.mutation import mutated
+from support.places import CORPUS
+from support.readers import read_model, read_saved, resealed
 
-CORPUS = Path(__file__).parent.parent.parent / "corpus"
 READERS: dict[str, Callable[[bytes], bool]] = {
     "json": read_model,
     "ubjson": read_model,

@@ -18,8 +18,8 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import TreeExplainer
-from patience import HANG, with_twice_the_work
-from stress import complete_trees
+from support.patience import HANG, with_twice_the_work
+from support.stress import complete_trees
 
 Array = NDArray[np.float64]
 ENGINES = ("pattern", "sparse", "traversal", "auto")

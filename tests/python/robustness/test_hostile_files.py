@@ -15,9 +15,9 @@ import pytest
 from arborshap import ForestBuilder, InputError, Limits, TreeExplainer
 from arborshap.exceptions import ModelError
 from arborshap.models import load
-from effort import lines_in_proportion
-from robustness.mutation import mutated
-from robustness.test_fuzz import CORPUS
+from support.effort import lines_in_proportion
+from support.mutation import mutated
+from support.places import CORPUS
 
 pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump")
 

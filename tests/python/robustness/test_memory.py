@@ -18,8 +18,8 @@ import pytest
 
 from arborshap import ForestBuilder, TreeExplainer, _core
 from arborshap._util.checks import check_fits
-from patience import HANG
-from robustness.test_fuzz import CORPUS
+from support.patience import HANG
+from support.places import CORPUS
 
 MULTIPLE = 60
 """Bytes of memory for a byte of a file, at worst: an empty container is two bytes of text, and a Python object."""

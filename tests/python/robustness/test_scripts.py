@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from arborshap import TreeExplainer
+from support.places import ROOT
 
-ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import licences  # noqa: E402
-import soak  # noqa: E402
+import licences
+import soak
 
 
 @pytest.mark.parametrize(

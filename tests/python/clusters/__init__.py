@@ -1,1 +1,0 @@
-"""Tests of work that is shared out over processes and machines."""

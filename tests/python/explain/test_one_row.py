@@ -1,0 +1,84 @@
+"""One row at a time, over and over, as a service asks: little beside the engine's time, and no memory that grows."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arborshap import ForestBuilder, TreeExplainer
+from support.effort import calls_of
+from support.patience import HANG
+
+
+@cache
+def explainer() -> TreeExplainer:
+    rng = np.random.default_rng(4)
+    nodes, inner = 31, 15
+    left = np.where(np.arange(nodes) < inner, 2 * np.arange(nodes) + 1, -1)
+    builder = ForestBuilder(6, rule="<", precision="float32")
+    for _ in range(5):
+        builder.add_tree(
+            left=left,
+            right=np.where(left < 0, -1, left + 1),
+            feature=rng.integers(0, 6, nodes),
+            threshold=rng.normal(size=nodes),
+            value=rng.normal(size=nodes),
+        )
+    return TreeExplainer(builder.build(), rng.normal(size=(100, 6)), n_jobs=1)
+
+
+def test_python_adds_little_to_the_engine() -> None:
+    """Functions that a call runs are counted, since a few microseconds say more about the machine than about us."""
+    row = np.zeros((1, 6))
+    ours = explainer()
+    ours(row)  # the first call checks more
+    assert calls_of(ours.shap_values, row) < 30
+    assert calls_of(ours, row) < 100
+
+
+@pytest.mark.parametrize("method", ["shap_values", "taylor_values", "__call__"])
+def test_python_keeps_nothing_of_a_call(method: str) -> None:
+    call, row = getattr(explainer(), method), np.zeros((1, 6))
+
+    def held_after(calls: int) -> int:
+        for _ in range(calls):
+            call(row)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before = held_after(200)
+        assert held_after(2000) - before < 20_000  # ten bytes a call would already show
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no other way to ask for the memory held now")
+def test_the_process_does_not_grow() -> None:
+    """100,000 calls; were each to leave 64 bytes behind, anywhere, that would be 6 MB."""
+    code = """
+        import numpy as np
+        from pathlib import Path
+        from test_one_row import explainer
+
+        row, ours = np.zeros((1, 6)), explainer()
+        def held_after(calls):
+            for _ in range(calls):
+                ours.shap_values(row)
+            lines = Path("/proc/self/status").read_text().splitlines()
+            return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+        before = held_after(10_000)
+        grown = held_after(100_000) - before
+        assert grown < 3e6, grown
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    subprocess.run(command, cwd=Path(__file__).parent, check=True, timeout=HANG)

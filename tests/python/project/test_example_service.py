@@ -1,0 +1,117 @@
+"""The example service: it answers what the explainer says, and says what is wrong with a request."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+from xgboost import XGBClassifier, XGBRegressor
+
+from arborshap import TreeExplainer
+from support.places import EXAMPLES
+
+SOURCE = EXAMPLES / "service" / "service.py"
+NAMES = ["a", "b", "c"]
+
+
+@pytest.fixture(scope="module")
+def service() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("service", SOURCE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["service"] = importlib.util.module_from_spec(spec)  # pydantic looks its types up there
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def explainer(tmp_path_factory: pytest.TempPathFactory) -> TreeExplainer:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1).fit(X, X[:, 0] * X[:, 1]).save_model(path)
+    return TreeExplainer(str(path), X, feature_names=NAMES)
+
+
+@pytest.fixture
+def client(service: ModuleType, explainer: TreeExplainer) -> TestClient:
+    return TestClient(service.create_app(explainer))
+
+
+@pytest.mark.parametrize("n_rows", [1, 40])
+def test_rows_by_position_and_by_name(client: TestClient, explainer: TreeExplainer, n_rows: int) -> None:
+    rows = np.random.default_rng(1).normal(size=(n_rows, 3))
+    lists: list[list[float | None]] = rows.tolist()
+    lists[0][1] = None
+    rows[0, 1] = np.nan
+    expected = {
+        "base_value": explainer.expected_value,
+        "features": NAMES,
+        "values": explainer.shap_values(rows).tolist(),
+    }
+    by_name = [dict(zip(NAMES[::-1], row[::-1], strict=True)) for row in lists]
+    for body in (lists, by_name):
+        answer = client.post("/explain", json={"rows": body})
+        assert answer.status_code == 200
+        assert answer.json() == expected
+
+
+def test_only_the_largest(client: TestClient, explainer: TreeExplainer) -> None:
+    rows = np.random.default_rng(1).normal(size=(4, 3))
+    answer = client.post("/explain", json={"rows": rows.tolist(), "top": 2}).json()
+    top = explainer.top_values(rows, 2)
+    assert answer["values"] == top.values.tolist()
+    assert answer["features"] == [[NAMES[player] for player in row] for row in top.players]
+
+
+def test_several_outputs(service: ModuleType) -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    model = XGBClassifier(n_estimators=2, max_depth=2, n_jobs=1).fit(X, np.arange(50) % 3)
+    explainer = TreeExplainer(model, X)
+    client = TestClient(service.create_app(explainer))
+    answer = client.post("/explain", json={"rows": X[:2].tolist()}).json()
+    assert answer["values"] == explainer.shap_values(X[:2]).tolist()
+    assert answer["base_value"] == np.asarray(explainer.expected_value).tolist()
+    top = client.post("/explain", json={"rows": X[:2].tolist(), "top": 1}).json()
+    assert np.shape(top["features"]) == np.shape(top["values"]) == (2, 1, 3)
+
+
+def test_health(client: TestClient) -> None:
+    answer = client.get("/health").json()
+    assert (answer["status"], answer["columns"]) == ("ready", NAMES)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"rows": [[1, 2, 3], [1, 2]]}, "row 1 has 2 values, but there are 3 columns"),
+        ({"rows": [{"a": 1, "b": 2, "x": 3}]}, "row 0: missing columns ['c'], unknown columns ['x']"),
+        ({"rows": [[1, 2, 3], [1, 2, "3"]]}, "rows.1.2: Input should be a valid number"),
+        ({"rows": [{"a": 1, "b": "2", "c": 3}]}, "rows.0.b: Input should be a valid number"),
+        ({"rows": []}, "at least 1 item"),
+        ({"rows": [[1, 2, 3]], "top": 4}, "k must be a number of players, from 1 to 3; got 4"),
+        ({"rows": [[1, 2, 3]], "tpo": 1}, "tpo: Extra inputs"),
+        ({"rows": [[1, 2, 3]] * 10_001}, "at most 10000 items"),
+        ([1, 2], "body"),
+    ],
+)
+def test_bad_requests_are_told_why(client: TestClient, body: Any, message: str) -> None:
+    answer = client.post("/explain", json=body)
+    assert answer.status_code == 422
+    assert message in answer.json()["detail"]
+
+
+def test_from_the_environment(
+    service: ModuleType, explainer: TreeExplainer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explainer.save(tmp_path / "model.explainer")
+    monkeypatch.setenv("EXPLAINER", str(tmp_path / "model.explainer"))
+    client = TestClient(service.from_environment())
+    rows = np.random.default_rng(1).normal(size=(3, 3))
+    answer = client.post("/explain", json={"rows": rows.tolist()}).json()
+    assert answer["values"] == explainer.shap_values(rows).tolist()

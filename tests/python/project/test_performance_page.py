@@ -1,0 +1,59 @@
+"""The times that the README and docs/performance.md show are the ones that were recorded, losses included."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from support.places import ROOT
+
+sys.path.append(str(ROOT / "benches" / "python"))
+
+import readme_table
+import tables
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Any]:
+    found = readme_table.recorded("peers")
+    assert found is not None
+    return found
+
+
+def test_the_readme_shows_what_was_recorded(recorded: dict[str, Any]) -> None:
+    shown = readme_table.BLOCK.findall((ROOT / "README.md").read_text())
+    assert shown == [readme_table.readme_block(recorded)], "run `make bench-table`"
+
+
+def test_the_page_shows_what_was_recorded(recorded: dict[str, Any]) -> None:
+    rendered = readme_table.page(recorded, readme_table.recorded("large"), readme_table.recorded("scaling"))
+    assert (ROOT / "docs" / "performance.md").read_text() == rendered, "run `make bench-table`"
+
+
+def test_every_recorded_value_agreed(recorded: dict[str, Any]) -> None:
+    timed = [e for case in recorded["cases"] for name, e in case["entries"].items() if name != "arborshap"]
+    assert all(e["difference"] < 2e-5 and e["rows_apart"] < 10 for e in timed if "seconds" in e)
+    assert sum("seconds" in e for e in timed) > len(timed) / 2
+
+
+def test_a_loss_is_shown_as_one() -> None:
+    case = {
+        "name": "A 1 x 1",
+        "entries": {
+            "arborshap": {"seconds": 2.0},
+            "shap": {"seconds": 3.0, "extrapolated": "1 of 2 rows"},
+            "woodelf": {"seconds": 1.0},
+            "other": {"problem": "does not build here"},
+        },
+    }
+    row = tables.peers_table({"cases": [case]}).splitlines()[-1]
+    assert row == "| A 1 x 1 | **2.0 s** | 3.0 s EXT | 1.0 s | other does not build here | 0.50 x (woodelf) |"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(4.9e-5, "49 us"), (0.0042, "4.2 ms"), (0.042, "42 ms"), (0.42, "0.42 s"), (4.2, "4.2 s"), (42.4, "42 s"),
+     (0.0996, "0.10 s"), (0.000999, "1.0 ms"), (370_512.0, "370,000 s")],
+)  # fmt: skip
+def test_seconds_in_two_figures(value: float, shown: str) -> None:
+    assert tables.seconds(value) == shown

@@ -1,0 +1,1 @@
+"""Helpers of the tests: oracles, cases, and what several tests share."""

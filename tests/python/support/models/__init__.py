@@ -1,0 +1,1 @@
+"""Models of every library that the tests run over."""

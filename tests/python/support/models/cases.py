@@ -1,0 +1,16 @@
+"""Every kind of model that is supported, as one list: the tests run over it, and so does the README's table."""
+
+from __future__ import annotations
+
+from support.models import catboost_cases, lightgbm_cases, sklearn_cases, treelite_cases, xgboost_cases
+from support.models.case import BuiltCase, Case
+
+__all__ = ["CASES", "BuiltCase", "Case"]
+
+CASES: list[Case] = [
+    *xgboost_cases.CASES,
+    *sklearn_cases.CASES,
+    *lightgbm_cases.CASES,
+    *catboost_cases.CASES,
+    *treelite_cases.CASES,
+]

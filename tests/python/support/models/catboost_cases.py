@@ -1,0 +1,100 @@
+"""CatBoost: growing policies, outputs and what it does with missing values."""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from support.models.case import BuiltCase, Case, columns_of, data
+
+_folder = tempfile.TemporaryDirectory()
+atexit.register(_folder.cleanup)
+
+
+def _fit(kind: str, target: str, **options: Any) -> Any:
+    import catboost
+
+    given = data()
+    options = {"iterations": 5, "depth": 3, "random_seed": 7, "thread_count": 1, **options}
+    model = getattr(catboost, kind)(verbose=0, allow_writing_files=False, **options)
+    group = {"group_id": np.arange(len(given.X)) // 30} if kind == "CatBoostRanker" else {}
+    return model.fit(given.X, getattr(given, target), **group)
+
+
+def _raw(model: Any, X: NDArray[Any]) -> NDArray[np.float64]:
+    import catboost
+
+    # A ranker predicts nothing but the raw value, and takes no prediction_type.
+    is_ranker = isinstance(model, catboost.CatBoostRanker)
+    return columns_of(model.predict(X) if is_ranker else model.predict(X, prediction_type="RawFormulaVal"))
+
+
+def _live(kind: str, target: str, **options: Any) -> BuiltCase:
+    model = _fit(kind, target, **options)
+    return BuiltCase(model, data().rows, partial(_raw, model))
+
+
+def _live_plain(target: str) -> BuiltCase:
+    import catboost
+
+    given = data()
+    model = catboost.CatBoost({"iterations": 5, "depth": 3, "random_seed": 7, "thread_count": 1, "verbose": 0})
+    model.set_params(allow_writing_files=False)
+    model.fit(given.X, getattr(given, target))
+    return BuiltCase(model, given.rows, partial(_raw, model))
+
+
+def _file() -> BuiltCase:
+    model = _fit("CatBoostClassifier", "classes", grow_policy="Lossguide")
+    path = Path(_folder.name) / "model.json"
+    model.save_model(path, format="json")
+    return BuiltCase(path, data().rows, partial(_raw, model))
+
+
+CASES = [
+    Case(f"catboost-{name}", "catboost", kind, what, build)
+    for name, kind, what, build in (
+        ("symmetric", "CatBoostRegressor", "symmetric trees", partial(_live, "CatBoostRegressor", "y")),
+        (
+            "depthwise",
+            "CatBoostRegressor",
+            "depthwise trees",
+            partial(_live, "CatBoostRegressor", "y", grow_policy="Depthwise"),
+        ),
+        (
+            "lossguide",
+            "CatBoostRegressor",
+            "lossguide trees",
+            partial(_live, "CatBoostRegressor", "y", grow_policy="Lossguide"),
+        ),
+        (
+            "nan-max",
+            "CatBoostRegressor",
+            "missing as largest",
+            partial(_live, "CatBoostRegressor", "y", nan_mode="Max"),
+        ),
+        (
+            "multi-target",
+            "CatBoostRegressor",
+            "multi-target",
+            partial(_live, "CatBoostRegressor", "pair", loss_function="MultiRMSE"),
+        ),
+        ("base", "CatBoost", "regression", partial(_live_plain, "y")),
+        ("binary", "CatBoostClassifier", "binary", partial(_live, "CatBoostClassifier", "binary")),
+        ("multiclass", "CatBoostClassifier", "multi-class", partial(_live, "CatBoostClassifier", "classes")),
+        (
+            "multiclass-depthwise",
+            "CatBoostClassifier",
+            "multi-class, depthwise trees",
+            partial(_live, "CatBoostClassifier", "classes", grow_policy="Depthwise"),
+        ),
+        ("ranker", "CatBoostRanker", "ranking", partial(_live, "CatBoostRanker", "y", loss_function="YetiRank")),
+        ("json", "saved .json", "multi-class, lossguide trees", _file),
+    )
+]
