@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from arborshap import Forest, ForestBuilder, TreeExplainer
 from support.oracle import ENGINES, INDICES
 from support.patience import HANG, with_twice_the_work
+from support.places import TESTS
 
 Array = NDArray[np.float64]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -123,11 +124,11 @@ def test_many_threads_on_one_explainer(engine: str) -> None:
 
 PREAMBLE = textwrap.dedent("""
     import os, sys, time
-    sys.path.insert(0, {here!r})
+    sys.path[:0] = [{here!r}, {tests!r}]
     import numpy as np
     from arborshap import TreeExplainer
     from test_determinism import complete_trees, rows
-""").format(here=os.path.dirname(os.path.abspath(__file__)))
+""").format(here=os.path.dirname(os.path.abspath(__file__)), tests=str(TESTS))
 
 
 def output_of(script: str, *arguments: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,7 @@ import pytest
 from arborshap import ForestBuilder, TreeExplainer
 from support.effort import calls_of
 from support.patience import HANG
+from support.places import TESTS
 
 
 @cache
@@ -81,4 +83,5 @@ def test_the_process_does_not_grow() -> None:
         assert grown < 3e6, grown
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    subprocess.run(command, cwd=Path(__file__).parent, check=True, timeout=HANG)
+    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+    subprocess.run(command, cwd=Path(__file__).parent, env=environment, check=True, timeout=HANG)
