@@ -286,8 +286,7 @@ NOTHING_BUT_NUMPY = """
 
     sys.meta_path.insert(0, Blocked())
     import numpy as np
-    from arborshap.explain.settings import Settings
-from arborshap import TreeExplainer
+    from arborshap import TreeExplainer
 
     explainer = TreeExplainer.load("explainer")
     np.save("values.npy", explainer.taylor_values(np.load("rows.npy")))
