@@ -14,6 +14,8 @@ Progress: TypeAlias = Callable[[float], object]
 """Called now and then from the calling thread with the fraction done; an exception it raises ends the call."""
 
 __version__: str
+MAGIC: bytes
+"""The first bytes of a saved explainer or background."""
 
 def available_memory() -> int:
     """Bytes of memory that can be used without pushing anything else out."""

@@ -22,7 +22,7 @@ pub(crate) use game::{read_game, write_game};
 pub(crate) use read::Reader;
 pub(crate) use write::Writer;
 
-const MAGIC: &[u8; 8] = b"ARBORSHP";
+pub(crate) const MAGIC: &[u8; 8] = b"ARBORSHP";
 /// The version that is written, and the only one that is read.
 const VERSION: u32 = 1;
 const HEAD: usize = 24;

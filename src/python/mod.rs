@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 #[pyo3(name = "_core")]
 mod core {
     use pyo3::prelude::*;
+    use pyo3::types::PyBytes;
 
     #[pymodule_export]
     use super::background::PyBackground;
@@ -33,6 +34,7 @@ mod core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("MAGIC", PyBytes::new(module.py(), crate::container::MAGIC))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

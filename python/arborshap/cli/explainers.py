@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from arborshap import TreeExplainer
+from arborshap import TreeExplainer, _core
 from arborshap._util.checks import repeated
 from arborshap.cli.files import open_table
 from arborshap.cli.table import Table, choose_columns
 from arborshap.exceptions import InputError
 from arborshap.models import load
-
-_SAVED = b"ARBORSHP"
 
 _BACKGROUND_ROWS = 2**16
 """Background rows read at a time."""
@@ -68,7 +66,7 @@ def is_saved(path: Path) -> bool:
     """Whether a file begins as `TreeExplainer.save` lets it begin."""
     try:
         with path.open("rb") as file:
-            return file.read(len(_SAVED)) == _SAVED
+            return file.read(len(_core.MAGIC)) == _core.MAGIC
     except OSError:
         return False  # whoever reads it as a model will say what is wrong
 

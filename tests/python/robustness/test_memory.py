@@ -170,8 +170,8 @@ wanted = TreeExplainer(forest, Z[:1000], n_jobs=1).shap_values(Z[:10])
 resource.setrlimit(resource.RLIMIT_AS, (used() + (4 << 20), resource.RLIM_INFINITY))
 calls = {
     "margins": lambda: forest.margin(Z),
-    "values": lambda: TreeExplainer(forest, Z[:1000], n_jobs=1).shap_values(Z),
-    "pairs": lambda: TreeExplainer(forest, Z[:1000], n_jobs=1).pair_values(Z[:1000]),
+    "values": lambda: TreeExplainer(forest, Z[:1000], memory_limit=2**40, n_jobs=1).shap_values(Z),
+    "pairs": lambda: TreeExplainer(forest, Z[:1000], memory_limit=2**40, n_jobs=1).pair_values(Z[:1000]),
     "codes": lambda: TreeExplainer(forest, Z, engine="traversal", memory_limit=2**40, n_jobs=1),
 }
 for name, call in calls.items():
