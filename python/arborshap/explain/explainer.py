@@ -578,7 +578,7 @@ class TreeExplainer:
             ours.n_jobs if n_jobs is None else n_jobs,
             ours.memory_limit if memory_limit is None else memory_limit,
         )
-        return self._of(replace(self._state, settings=settings))
+        return self._of(self._state.with_settings(settings))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explainer to a file that `load` reads with numpy alone, and Rust as well.

@@ -75,6 +75,11 @@ class State:
         names = None if output.is_loss else self.output_names
         return replace(self, rescaled=rescaled, output_names=names)
 
+    def with_settings(self, settings: Settings) -> Self:
+        """Return the same state with other settings, and refuse an engine that cannot explain the model."""
+        self.core.plan(1, "shapley", settings.engine)
+        return replace(self, settings=settings)
+
     @property
     def columns(self) -> Columns:
         """The columns of a row, and the players."""

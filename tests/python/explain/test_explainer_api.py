@@ -20,7 +20,7 @@ import xgboost
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from arborshap import Explanation, Forest, ForestBuilder, TreeExplainer, VerificationError
+from arborshap import Background, Explanation, Forest, ForestBuilder, TreeExplainer, VerificationError
 from arborshap._util.threads import thread_count
 from arborshap.exceptions import InputError
 from arborshap.explain import values as explain_values
@@ -624,3 +624,46 @@ def test_players_can_be_renamed_but_not_lost() -> None:
         explain.feature_names = ["one"]
     explain.feature_names.append("a stranger")
     assert explain.feature_names == names
+
+
+def test_settings_change_without_compiling_again() -> None:
+    ours = TreeExplainer(regressor(), rows(), n_jobs=1)
+    other = ours.with_settings(engine="traversal", n_jobs=2, memory_limit=10**9)
+    assert other.state.core is ours.state.core
+    assert (other.facts().engine, other.facts().n_threads, other.state.settings.memory_limit) == ("traversal", 2, 10**9)
+    assert ours.facts().engine == "auto", "the first one stays as it was"
+    np.testing.assert_allclose(other.shap_values(rows()), ours.shap_values(rows()), rtol=1e-10, atol=1e-12)
+    with pytest.raises(InputError, match="unknown engine"):
+        ours.with_settings(engine="fast")
+
+
+def test_a_part_of_a_background_made_by_an_explainer() -> None:
+    ours = TreeExplainer(regressor(), rows(), groups={"both": [0, 1]})
+    parts = ours.background_part(rows()[:7]).merge(ours.background_part(rows()[7:]))
+    again = TreeExplainer(regressor(), parts)
+    assert again.feature_names == ours.feature_names
+    np.testing.assert_array_equal(
+        again.shap_values(rows()),
+        TreeExplainer(regressor(), Background(regressor(), rows(), groups={"both": [0, 1]})).shap_values(rows()),
+    )
+    with pytest.raises(InputError, match="columns"):
+        ours.background_part(rows()[:, :2])
+
+
+def test_values_are_those_of_the_methods() -> None:
+    ours = TreeExplainer(regressor(), rows())
+    named = {
+        "shapley": ours.shap_values,
+        "banzhaf": ours.banzhaf_values,
+        "taylor": ours.taylor_values,
+        "interaction": ours.shap_interaction_values,
+    }
+    for index, method in named.items():
+        np.testing.assert_array_equal(ours.values(rows(), index=index), method(rows()))  # type: ignore[arg-type]
+        chunks = list(ours.value_chunks(rows(), index=index))  # type: ignore[arg-type]
+        np.testing.assert_array_equal(np.concatenate(chunks), method(rows()))
+    with pytest.raises(InputError, match="index must be"):
+        ours.values(rows(), index="owen")  # type: ignore[arg-type]
+    ours.check_rows(rows())
+    with pytest.raises(InputError, match="columns"):
+        ours.check_rows(rows()[:, :2])
