@@ -1,1 +1,1 @@
-"""`TreeExplainer` and `Background`, and the parts that they are made of."""
+"""`TreeExplainer` and `Background`, and what they consist of."""

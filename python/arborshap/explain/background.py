@@ -1,4 +1,4 @@
-"""Backgrounds that come in parts: taken in anywhere, merged in any order, the same to the last bit."""
+"""Backgrounds counted in parts: parts may be counted anywhere and merged in any order, with the same bits."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from arborshap.rows.frames import Rows
 class Background:
     """A background, or a part of one, as a model's trees see it: a few counts instead of the rows.
 
-    Parts are made wherever the rows are, `merge` joins two of them in any order, and
-    ``TreeExplainer(model, background)`` explains against the whole. However rows were cut into parts, and however these
-    were merged, values are the same to the last bit. Where trees have paths of more than 13 players, distinct rows are
-    kept instead of counts.
+    Each part can be counted where its rows are. `merge` joins two parts, and ``TreeExplainer(model, background)``
+    explains against the whole. However the rows were split into parts and in whatever order the parts were merged, the
+    values are the same to the last bit. For trees with more than 13 players on a path, distinct rows are kept instead
+    of counts.
 
     Parameters
     ----------
     model
-        The model, as `TreeExplainer` takes it; of every part the same.
+        The model, as for `TreeExplainer`. It must be the same for every part.
     data
-        Rows of the background, of any kind. There may be none.
+        Rows of the background, in any form that `TreeExplainer` accepts. A part may have no rows.
     groups, feature_names, verify, n_jobs, limits
         As for `TreeExplainer`.
     sample_weight
-        The weight of each row. Sums are exact, so weights must be whole numbers of 2**-80 and sum to less than 2**47;
-        all numbers from about 1e-8 up that sum to less than 1e14 are.
+        The weight of each row. Sums are exact, so each weight must be a multiple of 2**-80 and their sum must be less
+        than 2**47. This holds for all weights from about 1e-8 up whose sum is less than 1e14.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class Background:
         verify: bool,
         what: str = "batch 0",
     ) -> Self:
-        """Take in batch after batch, the first of them called `what`; all that is kept is what the trees see of each.
+        """Count batches one after another, keeping only what the trees see of each; `what` names the first in messages.
 
-        `TreeExplainer.from_batches` and `TreeExplainer.background_part` are the public doors to it.
+        The public entry points are `TreeExplainer.from_batches` and `TreeExplainer.background_part`.
         """
         native = _begun(reader, n_threads)
         _add(reader, native, first, weights, what, n_threads, verify=verify)
@@ -98,27 +98,39 @@ class Background:
         return cls._of(native, reader.columns)
 
     def __len__(self) -> int:
-        """Rows, however many of them are equal."""
+        """Return the number of rows; equal rows count separately."""
         return self._native.n_rows
 
     def __repr__(self) -> str:
         return f"<Background of {len(self)} rows, {'counted' if self._native.counted else 'distinct rows kept'}>"
 
     def merge(self, other: Background) -> Background:
-        """Return the background of both's rows; `InputError` if they are of different models, groups or columns."""
+        """Return the background that holds the rows of both.
+
+        Raises
+        ------
+        InputError
+            If the two have different models, groups or columns.
+        """
         if not isinstance(other, Background):
-            raise InputError(f"a Background can be merged with another one, not with a {type(other).__name__}")
+            raise InputError(f"only another Background can be merged, not a {type(other).__name__}")
         return Background._of(self._native.merge(other.native), self._columns.agreed_with(other.columns))
 
     def to_bytes(self) -> bytes:
-        """Write it down, to be sent to where it is merged; ``docs/saved-format.md`` describes the format."""
+        """Return the background as bytes, to be sent to where it is merged; ``docs/saved-format.md`` describes them."""
         return self._native.to_bytes({"python": [json.dumps(self._columns.to_json())]})
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """Read what `to_bytes` wrote; `ModelError` if it was cut, changed, or written by another version."""
+        """Read a background from the bytes of `to_bytes`.
+
+        Raises
+        ------
+        ModelError
+            If the bytes are truncated, altered, or written by another version.
+        """
         if not isinstance(data, (bytes, bytearray, memoryview)):  # Spark hands over bytearrays
-            raise InputError(f"a background is read from bytes, got a {type(data).__name__}")
+            raise InputError(f"Background.from_bytes needs bytes, got a {type(data).__name__}")
         native, texts = _core.Background.from_bytes(bytes(data))
         return cls._of(native, Columns.from_json(_parsed(texts.get("python", []))))
 
@@ -127,7 +139,7 @@ class Background:
 
     @property
     def native(self) -> _core.Background:
-        """The counts or distinct rows."""
+        """The native background, which holds the counts or the distinct rows."""
         return self._native
 
     @property
@@ -136,7 +148,7 @@ class Background:
         return self._columns
 
     def state_of(self, reader: Reader, settings: Settings, groups: Groups | None) -> State:
-        """Compile the state of an explainer against this background; without `groups` it takes over its players."""
+        """Compile an explainer's state against this background; without `groups`, keep the background's players."""
         columns = self._columns.adopted_by(reader.columns, keep_groups=groups is None)
         core = _core.Explainer.from_background(
             reader.model.forest.native,
@@ -150,7 +162,7 @@ class Background:
 
 
 def with_its_column(batch: Any) -> tuple[Any, Any]:
-    """Split a batch that comes with one more number per row (a weight, a label): a tuple of two."""
+    """Split a batch that may be a tuple of rows and one number per row (a weight or a label)."""
     return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
 
 

@@ -1,4 +1,4 @@
-"""`TreeExplainer`: the public face. It names and checks what it is given, and has the engines compute."""
+"""`TreeExplainer`, the public entry point: it checks and names its inputs, and the engines compute."""
 
 from __future__ import annotations
 
@@ -48,61 +48,66 @@ Perturbation: TypeAlias = Literal["auto", "interventional", "tree_path_dependent
 
 
 class TreeExplainer:
-    """Explains the raw predictions of a tree ensemble, exactly, against a whole background.
+    """Explains the predictions of a tree ensemble, exactly, against a whole background.
 
-    A value of a row x is the mean, over the background's rows z, of the game in which a player that is in a coalition
-    takes its columns from x and one that is not takes them from z.
+    For a row x and a background row z, players form coalitions: players in the coalition take their columns from x, the
+    others take theirs from z, and the coalition is worth the model's prediction for this mixed row. The values of x are
+    the values of that game, averaged over all background rows z.
 
     Parameters
     ----------
     model
-        A fitted model of a supported library, a path to a saved one, or a `Forest`. A scikit-learn pipeline that ends
-        in such a model is explained in the raw columns that go into it; raw columns that a step mixes play as one.
+        A fitted model of a supported library, the path of a saved model, or a `Forest`. A scikit-learn pipeline that
+        ends in such a model is explained in terms of its raw columns; raw columns that a step mixes play as one player.
     data
-        The background, all of which is used: a matrix, a DataFrame of pandas or polars, a pyarrow Table, or a
-        scipy.sparse matrix. A frame's columns are matched to the model's by name. Or a `Background`, which came in
-        parts and brings its groups. Left out, values are path-dependent.
+        The background, of which every row is used: a matrix, a pandas or polars DataFrame, a pyarrow Table, a
+        scipy.sparse matrix, or a `Background` that was counted in parts and brings its groups. The columns of a frame
+        are matched to the model's by name. If omitted, values are path-dependent.
     groups
-        Columns that play as one: ``{"name": [columns]}``, or one player number per column such as ``[0, 1, 1, 2]``, or
-        the fitted transformer that made the model's columns: those made of the same raw columns then play as one.
+        Columns that play as one player: ``{"name": [columns]}``, or the player of each column such as ``[0, 1, 1, 2]``,
+        or the fitted transformer that made the model's columns: columns made from the same raw columns then play as
+        one.
     feature_perturbation
-        ``"interventional"`` against `data`; ``"tree_path_dependent"`` without: absent players follow the shares of the
-        training rows that the trees remember. ``"auto"`` is the one or the other, as `data` is given or not.
+        ``"interventional"`` compares with the rows of `data`. ``"tree_path_dependent"`` uses no `data`: absent players
+        follow both branches of a split, weighted by the training rows that each branch received. ``"auto"`` is
+        interventional if `data` is given, and path-dependent otherwise.
     model_output
-        ``"raw"``: the sum of the trees, before any link, such as the log-odds of a classifier. ``"probability"``: a
-        classifier's probabilities; ``"log_loss"``: the loss of each row, whose label `y` is then given with it. For
-        these two the values of every pair (x, z) are rescaled, which costs rows times background rows.
+        What to explain. ``"raw"``: the sum of the trees before any link, such as the log-odds of a classifier.
+        ``"probability"``: the probabilities of a classifier. ``"log_loss"``: the loss of each row, given its label `y`.
+        Probabilities and losses rescale the values of every pair (x, z), so their cost grows with the number of rows
+        times the number of background rows.
     sample_weight
-        The weight of each background row; equal if left out.
+        The weight of each background row. If omitted, all weights are equal.
     feature_names
-        What to call the model's columns; for a model that has no names of its own, frames are matched to these too.
-        By default the model's names, else those of the `data` frame, else ``x0``, ``x1``, ...
+        Names for the model's columns. If the model has no names of its own, frames are matched to these names too. The
+        default is the model's names, or else those of the `data` frame, or else ``x0``, ``x1``, ...
     verify
-        Compare our margins with the library's own predictions on the background before anything else.
+        Whether to compare our margins with the library's own predictions on the background before explaining anything.
     engine
-        ``"auto"`` chooses the cheapest way for each call (see `explain_plan`); ``"pattern"``, ``"sparse"`` and
-        ``"traversal"`` force one. All give the same values, to rounding.
+        ``"auto"`` chooses the cheapest engine for each call (see `explain_plan`). ``"pattern"``, ``"sparse"`` and
+        ``"traversal"`` force one engine. All engines give the same values, up to rounding.
     n_jobs
-        Threads: ``None`` or -1 for every core the process may use, -2 for all but one, 1 for none but the caller's.
+        Number of threads: ``None`` or -1 for every core that the process may use, -2 for all cores but one, and 1 for
+        the calling thread only.
     memory_limit
-        The most bytes that the engine's tables, or a result, may take; by default half of what the machine has free
-        for the tables, and all it has for a result.
+        Most bytes that the engine's tables, or a result, may take. By default, tables may take half of the machine's
+        free memory, and a result may take all of it.
     limits
-        The most that a model file may hold; see `Limits`.
+        Largest model file to accept; see `Limits`.
 
     Attributes
     ----------
     feature_names : list of str
-        The players' names: the features, or the groups.
+        Names of the players: features or groups.
     output_names : list of str or None
-        The outputs' names, where the model has some.
+        Names of the outputs, if the model has them.
 
     Raises
     ------
     ModelError
-        If the model cannot be read, is not supported, or does not pass `verify`.
+        If the model cannot be read, is not supported, or fails `verify`.
     InputError
-        If the background or an argument is not usable.
+        If the background or another argument cannot be used.
     """
 
     _state: State
@@ -142,12 +147,12 @@ class TreeExplainer:
             self._state = State.against(reader, settings, rows, sample_weight, output)
             return
         if sample_weight is not None:
-            has = "there is no data" if in_parts is None else "a Background has its weights in it"
-            raise InputError(f"sample_weight weighs the rows of data, and {has}")
+            why = "there is no data" if in_parts is None else "a Background already includes its weights"
+            raise InputError(f"sample_weight gives the weights of the rows of data, but {why}; leave it out")
         if in_parts is None:
             self._state = State.of(reader, settings, compiled(reader, settings, None))
         elif output is not None:
-            raise InputError(f"model_output={model_output!r} needs the rows of the background themselves")
+            raise InputError(f"model_output={model_output!r} needs background rows; give rows instead of a Background")
         else:
             self._state = in_parts.state_of(reader, settings, groups)
 
@@ -165,7 +170,7 @@ class TreeExplainer:
 
     @property
     def feature_names(self) -> list[str]:
-        """The players' names: the features, or the groups. Another list of as many names may be set."""
+        """Names of the players: features or groups. You may assign another list of the same length."""
         return list(self._state.columns.player_names)
 
     @feature_names.setter
@@ -175,7 +180,7 @@ class TreeExplainer:
 
     @property
     def output_names(self) -> list[str] | None:
-        """The outputs' names, if the model has some. Another list may be set."""
+        """Names of the outputs, or ``None`` if the model has none. You may assign another list."""
         names = self._state.output_names
         return None if names is None else list(names)
 
@@ -185,17 +190,17 @@ class TreeExplainer:
 
     @property
     def n_outputs(self) -> int:
-        """How many numbers are explained per row."""
+        """Number of outputs that are explained per row."""
         return self._state.n_outputs
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the columns that a row has, in order; without groups, the players' too."""
+        """Names of the columns of a row, in order. Without groups these are the names of the players too."""
         return list(self._state.columns.names)
 
     @property
     def state(self) -> State:
-        """What the explainer is made of: the model, its columns and players, the settings, the compiled core."""
+        """Everything the explainer consists of: the model, its columns and players, the settings, the compiled core."""
         return self._state
 
     @property
@@ -205,21 +210,21 @@ class TreeExplainer:
 
     @property
     def expected_value(self) -> float | NDArray[np.float64]:
-        """The mean of what is explained over the background: a float, or one per output of a model with several.
+        """Mean of the explained output over the background: a float, or one number per output if there are several.
 
-        Without a background, that over the training rows as the trees remember them. A loss has none before there is
-        a label: see the base values of its explanations.
+        Without a background, the mean is taken over the training rows, as the trees recorded them. The mean of a loss
+        depends on the label, so it is not available here; use the base values of an explanation instead.
         """
         state = self._state
         expected = state.core.expected_value if state.rescaled is None else state.rescaled.expected_of_any_row()
         return float(expected[0]) if len(expected) == 1 else expected
 
     def check_rows(self, X: Any) -> None:
-        """Refuse rows that cannot be read, such as rows without a column that the model needs; compute nothing."""
+        """Raise `InputError` if rows cannot be read, for example because a column is missing. Nothing is computed."""
         self._state.reader.read(X, "X")
 
     def facts(self) -> Facts:
-        """Tell what is explained and how: the library, the sizes of the model and the game, the engine."""
+        """Describe what is explained and how: the library, the sizes of the model and of the game, the engine."""
         return facts_of(self._state)
 
     def __call__(
@@ -231,25 +236,25 @@ class TreeExplainer:
         dtype: Any = np.float64,
         progress: bool | Report = False,
     ) -> Explanation:
-        """Explain rows, and return the values with all that is needed to read and draw them.
+        """Explain rows, and return the values with everything needed to read and draw them.
 
         Parameters
         ----------
         X
-            The rows, of any kind that `data` may be.
+            The rows to explain, in any form that `data` may have.
         y
             The label of each row, for ``model_output="log_loss"`` only.
         index
             What to compute: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
         dtype
-            float64, or float32 to halve the memory of a big result.
+            float64, or float32 to halve the memory of a large result.
         progress
-            ``True`` for a bar, or a function that is called with the fraction done.
+            ``True`` shows a bar; a function is called with the fraction done.
 
         Returns
         -------
         Explanation
-            The values, and with them `data`, names and base values.
+            The values, with the data, the names and the base values.
         """
         checked_choice("index", index, INDICES)
         state = self._state
@@ -270,35 +275,37 @@ class TreeExplainer:
     ) -> Array:
         """Compute the values of an index as a plain array, without an `Explanation` around it.
 
-        The arguments are those of a call. The shape is (rows, players), with players twice for an index of pairs, and
-        one more axis for a model with several outputs.
+        The parameters are those of `__call__`. The shape is (rows, players), or (rows, players, players) for an index
+        of pairs. If the model has several outputs, they are one more axis at the end.
         """
         checked_choice("index", index, INDICES)
         return values_of(self._state, self._state.reader.matrix(X), index, dtype, progress, y)
 
     def shap_values(self, X: Any, y: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
-        """Compute Shapley values: (rows, players), or (rows, players, outputs); a row's sum to h(x) - E h(z).
+        """Compute Shapley values: (rows, players) or (rows, players, outputs).
 
-        `y` has the rows' labels, for ``model_output="log_loss"`` only.
+        The values of a row sum to h(x) - E h(z). `y` holds the labels of the rows, for ``model_output="log_loss"``
+        only.
         """
         return self.values(X, y, index="shapley", dtype=dtype, progress=progress)
 
     def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
-        """Compute Banzhaf values, shaped as the Shapley values are; every coalition weighs the same."""
+        """Compute Banzhaf values, in the shape of the Shapley values. Every coalition has the same weight."""
         return self.values(X, index="banzhaf", dtype=dtype, progress=progress)
 
     def taylor_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley-Taylor indices of order two: (rows, players, players) or (rows, players, players, outputs).
 
-        Symmetric, with main effects on the diagonal and half of each pair's effect on either side of it, so that a
-        row of the matrix sums to the player's Shapley value and the whole to h(x) - E h(z).
+        The matrix of each row is symmetric. Main effects are on the diagonal, and half of each pair's effect is on
+        either side of it, so a line of the matrix sums to the player's Shapley value and the whole matrix to h(x) - E
+        h(z).
         """
         return self.values(X, index="taylor", dtype=dtype, progress=progress)
 
     def shap_interaction_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
-        """Compute Shapley interaction indices in shap's convention, shaped as the Shapley-Taylor indices are.
+        """Compute Shapley interaction indices in shap's convention, in the shape of the Shapley-Taylor indices.
 
-        Half of each pair's interaction on either side of the diagonal, which makes each row of the matrix sum to the
+        Half of each pair's interaction is on either side of the diagonal, so each line of the matrix sums to the
         player's Shapley value.
         """
         return self.values(X, index="interaction", dtype=dtype, progress=progress)
@@ -306,39 +313,39 @@ class TreeExplainer:
     def pair_values(
         self, X: Any, Z: Any = None, *, y: Any = None, dtype: Any = np.float64, progress: bool | Report = False
     ) -> Array:
-        """Compute the Shapley values of every pair (x, z), never averaged: (rows, reference rows, players[, outputs]).
+        """Compute the Shapley values of every pair (x, z): (rows, reference rows, players[, outputs]).
 
         Parameters
         ----------
         X
             The rows to explain.
         Z
-            The reference rows; the background if left out.
+            The reference rows. The default is the background.
         y
             The label of each row of X, for ``model_output="log_loss"`` only.
         dtype
-            float64, or float32 to halve the memory of a big result.
+            float64, or float32 to halve the memory of a large result.
         progress
-            ``True`` for a bar, or a function that is called with the fraction done.
+            ``True`` shows a bar; a function is called with the fraction done.
 
         Returns
         -------
         array
-            At [i, j], what takes the prediction from that of row j of Z to that of row i of X.
+            The values at ``[i, j]`` sum to the prediction of row i of X minus the prediction of row j of Z.
         """
         state = self._state
         rows = state.reader.read(X, "X").matrix
         if Z is None and not state.n_background:
-            raise InputError("this explainer has no background: give Z, the reference rows")
+            raise InputError("this explainer has no background; give the reference rows Z")
         others = None if Z is None else state.reader.read(Z, "Z").matrix
         return pair_values_of(state, rows, others, dtype, progress, y)
 
     def value_chunks(
         self, X: Any, y: Any = None, *, index: IndexName = "shapley", progress: bool | Report = False
     ) -> Iterator[Array]:
-        """Compute the values of a few rows at a time, so that those of all rows never exist at once.
+        """Compute the values of a few rows at a time, so that the values of all rows are never in memory together.
 
-        X may also be an iterator of batches of rows. Each array that comes is the caller's to overwrite.
+        X may also be an iterator of batches of rows. The caller may overwrite each array that is yielded.
         """
         checked_choice("index", index, INDICES)
         return value_chunks(self._state, X, y, index, progress)
@@ -352,22 +359,22 @@ class TreeExplainer:
         sample_weight: Any = None,
         progress: bool | Report = False,
     ) -> Importance:
-        """Tell how much each player matters over many rows: the mean size of its values.
+        """Compute how much each player matters over many rows: the mean absolute value of its values.
 
-        Values are computed a few rows at a time and never kept, so X may have any number of rows.
+        Values are computed for a few rows at a time and then discarded, so X may have any number of rows.
 
         Parameters
         ----------
         X
-            The rows, of any kind that `data` may be, or an iterator of batches of them.
+            The rows, in any form that `data` may have, or an iterator of batches of such rows.
         y
             The label of each row, for ``model_output="log_loss"`` only.
         index
-            What to average the size of; see `__call__`.
+            The index whose absolute values are averaged; see `__call__`.
         sample_weight
-            The weight of each row of X; equal if left out.
+            The weight of each row of X. If omitted, all weights are equal.
         progress
-            ``True`` for a bar, or a function that is called with the fraction done.
+            ``True`` shows a bar; a function is called with the fraction done.
 
         Returns
         -------
@@ -378,7 +385,7 @@ class TreeExplainer:
         return self.importance_of(sum_of_sizes(chunks, sample_weight), index)
 
     def importance_of(self, total: SumOfSizes, index: IndexName) -> Importance:
-        """Turn sums of sizes into an importance: those of one call, or those that a cluster added up."""
+        """Turn sums of absolute values, from one call or added up over a cluster, into an importance."""
         mean = total.mean()
         several = mean.ndim > order_of_index(index)
         outputs = output_labels(self.output_names, mean.shape[-1]) if several else None
@@ -392,9 +399,9 @@ class TreeExplainer:
         sample_weight: Any = None,
         progress: bool | Report = False,
     ) -> Importance:
-        """Tell how much each pair of players matters over many rows, without an array of rows x players x players.
+        """Compute how much each pair of players matters over many rows, without a rows x players x players array.
 
-        As `importance`, for the Shapley-Taylor (``"taylor"``) or the Shapley interaction index (``"interaction"``).
+        This is `importance` for the Shapley-Taylor (``"taylor"``) or the Shapley interaction index (``"interaction"``).
         """
         checked_choice("index", index, PAIR_INDICES)
         return self.importance(X, index=index, sample_weight=sample_weight, progress=progress)
@@ -409,34 +416,34 @@ class TreeExplainer:
         dtype: Any = np.float64,
         progress: bool | Report = False,
     ) -> TopValues:
-        """Keep only the `k` values of largest size in each row, and whose they are.
+        """Compute the `k` values with the largest absolute value in each row, and the players they belong to.
 
         Parameters
         ----------
         X
-            The rows, of any kind that `data` may be, or an iterator of batches of them.
+            The rows, in any form that `data` may have, or an iterator of batches of such rows.
         k
-            How many to keep.
+            Number of values to keep per row.
         y
             The label of each row, for ``model_output="log_loss"`` only.
         index
             ``"shapley"`` or ``"banzhaf"``.
         dtype
-            float64, or float32 to halve the memory of a big result.
+            float64, or float32 to halve the memory of a large result.
         progress
-            ``True`` for a bar, or a function that is called with the fraction done.
+            ``True`` shows a bar; a function is called with the fraction done.
 
         Returns
         -------
         TopValues
-            ``players``, positions in `feature_names`, and ``values``: (rows, k), or (rows, k, outputs).
+            ``players`` (positions in `feature_names`) and ``values``, both (rows, k) or (rows, k, outputs).
         """
         checked_choice("index", index, PLAYER_INDICES)
         k = number_of_players(k, self._state.columns.n_players)
         return top_values(self.value_chunks(X, y, index=index, progress=progress), k, dtype)
 
     def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
-        """Tell how a call with `n` rows would be carried out, what it would take, and why."""
+        """Describe how a call with `n` rows would be carried out, what it would cost, and why."""
         checked_choice("index", index, INDICES)
         n = whole_number("n", n, 0, 2**62 - 1, "a number of rows")
         state = self._state
@@ -444,20 +451,20 @@ class TreeExplainer:
         return Plan.of(state.core.plan(n, index, engine))
 
     def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
-        """Walk down one tree for one pair of rows as the paper does, and write down every step.
+        """Walk down one tree for one pair of rows, as the paper does, and record every step.
 
         Parameters
         ----------
         x, z
-            One row each, by itself (a vector, a pandas Series) or in a matrix or frame.
+            One row each, either alone (a vector, a pandas Series) or in a matrix or frame.
         tree
-            The tree's number.
+            The position of the tree in the model.
 
         Returns
         -------
         Trace
-            Types of edges, scenarios, S_X and S_Z, what every leaf contributes, and their sum: the tree's share of
-            ``pair_values(x, z)``. It is of the raw prediction, whatever `model_output` is.
+            The edge types, the scenarios, the sets S_X and S_Z, the contribution of every leaf, and their sum, which is
+            the tree's share of ``pair_values(x, z)``. A trace explains the raw prediction, whatever `model_output` is.
         """
         reader = self._state.reader
         return walk(
@@ -472,19 +479,19 @@ class TreeExplainer:
         )
 
     def contrast(self, x: Any, z: Any) -> Explanation:
-        """Explain why the prediction of x is not that of z.
+        """Explain why the prediction of x differs from the prediction of z.
 
         Parameters
         ----------
         x, z
-            One row each, by itself (a vector, a pandas Series) or in a matrix or frame; or groups of rows, whose
-            mean predictions are then compared: the values are the means over all pairs.
+            One row each, either alone (a vector, a pandas Series) or in a matrix or frame. If either holds several
+            rows, mean predictions are compared, and the values are means over all pairs.
 
         Returns
         -------
         Explanation
-            Of a single row: the values sum to h(x) - h(z), and the base value is h(z). `data` is x and `reference`
-            z, where they are one row.
+            The explanation of a single row: its values sum to h(x) - h(z), and its base value is h(z). If x is one row,
+            `data` is x; if z is one row, `reference` is z.
         """
         reader = self._state.reader
         ours, theirs = reader.read(x, "x", one=True), reader.read(z, "z", one=True)
@@ -507,19 +514,24 @@ class TreeExplainer:
         memory_limit: int | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Make an explainer against a background that comes batch by batch and is never in memory as a whole.
+        """Make an explainer against a background that arrives in batches and is never in memory as a whole.
 
         Parameters
         ----------
         model
-            As for the class.
+            The model, as for `TreeExplainer`.
         batches
-            Rows of any kind that `data` may be, such as the record batches of a Parquet file; each may come as a tuple
-            with the weights of its rows. What is kept of them is a `Background`.
+            Batches of rows in any form that `data` may have, such as the record batches of a Parquet file. A batch may
+            also be a tuple of its rows and their weights. Only a `Background` is kept of them.
         verify
-            Compare our margins with the library's own predictions, on rows of every batch.
+            Whether to compare our margins with the library's own predictions on rows of every batch.
         groups, feature_names, engine, n_jobs, memory_limit, limits
-            As for the class.
+            As for `TreeExplainer`.
+
+        Returns
+        -------
+        TreeExplainer
+            The explainer against all rows of all batches.
         """
         rest = iter(batches)
         first, weights = with_its_column(next(rest, None))
@@ -536,9 +548,9 @@ class TreeExplainer:
         return cls._of(background.state_of(reader, settings, None))
 
     def background_part(self, data: Any, *, sample_weight: Any = None) -> Background:
-        """Count rows as a part of a background for the same model, groups and columns as this explainer's.
+        """Count rows as a part of a background, for the same model, groups and columns as this explainer.
 
-        It needs no library of the model, so that a worker with a saved explainer can count the rows it has.
+        This does not need the model's library, so a worker that loaded a saved explainer can count its own rows.
         """
         reader, n_threads = self._state.reader, self._state.settings.n_threads
         rows = reader.read(data, "data")
@@ -547,19 +559,19 @@ class TreeExplainer:
     def explain_batches(
         self, batches: Iterable[Any], *, index: IndexName = "shapley", dtype: Any = np.float64
     ) -> Iterator[Explanation]:
-        """Explain batch after batch, each when it is asked for.
+        """Explain batches of rows one after another, each when the caller asks for it.
 
         Parameters
         ----------
         batches
-            Rows of any kind; for ``model_output="log_loss"`` each as a tuple with the labels of its rows.
+            Batches of rows of any kind. For ``model_output="log_loss"``, each is a tuple of its rows and their labels.
         index, dtype
-            As for a call.
+            As for `__call__`.
 
         Yields
         ------
         Explanation
-            Of each batch.
+            The explanation of each batch.
         """
         for i, batch in enumerate(batches):
             rows, labels = with_its_column(batch)
@@ -571,7 +583,7 @@ class TreeExplainer:
     def with_settings(
         self, *, engine: str | None = None, n_jobs: int | None = None, memory_limit: int | None = None
     ) -> Self:
-        """Return the same explainer with other settings; what is left out stays as it is, and nothing is recompiled."""
+        """Return the same explainer with other settings. Omitted settings stay as they are; nothing is recompiled."""
         ours = self._state.settings
         settings = Settings.of(
             ours.engine if engine is None else engine,
@@ -581,9 +593,10 @@ class TreeExplainer:
         return self._of(self._state.with_settings(settings))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the explainer to a file that `load` reads with numpy alone, and Rust as well.
+        """Write the explainer to a file that `load` can read with NumPy alone; the Rust crate can read it as well.
 
-        No pickle is in it. The file appears only when it is whole. ``docs/saved-format.md`` describes it.
+        The file contains no pickle, and it appears only when it is complete. ``docs/saved-format.md`` describes the
+        format.
         """
         saved.save(self._state, path)
 
@@ -596,15 +609,16 @@ class TreeExplainer:
         memory_limit: int | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Read an explainer that `save` wrote: the same values to the last bit, without the model's library.
+        """Read an explainer that `save` wrote. It needs no model library and gives the same values to the last bit.
 
-        A file that was cut, changed, made up or written by another version, or holds more than `limits` allow, raises
-        a `ModelError` that says so. What cannot be done any more is to compare with the library's own predictions.
+        A file that is truncated, altered, forged, written by another version, or larger than `limits` allow raises a
+        `ModelError` that says which. A loaded explainer can no longer be verified against the library's own
+        predictions.
         """
         return cls._of(saved.load(path, n_jobs, memory_limit, limits or Limits()))
 
     def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
+        """Return the bytes that `save` writes."""
         return saved.to_bytes(self._state)
 
     @classmethod
@@ -616,15 +630,15 @@ class TreeExplainer:
         memory_limit: int | None = None,
         limits: Limits | None = None,
     ) -> Self:
-        """Read what `to_bytes` returned, as `load` does."""
+        """Read an explainer from the bytes of `to_bytes`, as `load` does from a file."""
         return cls._of(saved.from_bytes(data, n_jobs, memory_limit, limits or Limits()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._unpickled, saved.to_pickle(self._state)
 
     @classmethod
-    def _unpickled(cls, *parts: Any) -> Self:
-        return cls._of(saved.from_pickle(*parts))
+    def _unpickled(cls, *pickled: Any) -> Self:
+        return cls._of(saved.from_pickle(*pickled))
 
     def _explanation(
         self, values: Array, base: NDArray[np.float64], rows: Rows, index: str, seconds: float | None = None
@@ -649,9 +663,9 @@ class TreeExplainer:
         )
 
 
-def _check_perturbation(wanted: object, data: object) -> None:
-    checked_choice("feature_perturbation", wanted, ["auto", "interventional", "tree_path_dependent"])
-    if wanted == "tree_path_dependent" and data is not None:
+def _check_perturbation(chosen: object, data: object) -> None:
+    checked_choice("feature_perturbation", chosen, ["auto", "interventional", "tree_path_dependent"])
+    if chosen == "tree_path_dependent" and data is not None:
         raise InputError("feature_perturbation='tree_path_dependent' uses no background; leave data out, or use 'auto'")
-    if wanted == "interventional" and data is None:
-        raise InputError("data is missing: give the background rows that the predictions are to be compared with")
+    if chosen == "interventional" and data is None:
+        raise InputError("data is missing: give the background rows to compare the predictions with")

@@ -1,4 +1,4 @@
-"""What can be said of an explainer: for the report, the command line and services."""
+"""Facts about an explainer, for the report, the command line and services."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ class Facts:
     Attributes
     ----------
     library
-        Where the model was read from, such as ``"xgboost 3.2.0"``.
+        The library that the model came from, such as ``"xgboost 3.2.0"``.
     link
         How a margin becomes the library's prediction, such as ``"logistic"``.
     model_output
-        What is explained.
+        The output that is explained: ``"raw"``, ``"probability"`` or ``"log_loss"``.
     n_trees, n_leaves, max_depth, n_features
         The size of the model.
     n_columns
-        The number of columns of a row; for a pipeline, of a raw row.
-    n_players, n_outputs
-        The number of players, and of numbers explained per row.
+        Number of columns of a row; for a pipeline, of a raw row.
+    n_players
+        Number of players.
+    n_outputs
+        Number of outputs that are explained per row.
     n_background
-        The number of background rows; 0 if values are path-dependent.
-    engine, n_threads
-        The engine that was asked for, and the number of threads.
+        Number of background rows; 0 if values are path-dependent.
+    engine
+        The engine that the caller asked for.
+    n_threads
+        Number of threads that a call uses.
     """
 
     library: str

@@ -1,7 +1,7 @@
-"""Views of many rows at once: how much each player, or pair of players, matters, without ever holding all values.
+"""Importance over many rows: how much each player, or pair of players, matters, without holding all values.
 
-Values are computed for a few rows at a time and folded into the result, so that a million rows by 200 players take the
-memory of one such chunk. `TreeExplainer.importance`, `interaction_importance` and `top_values` are the doors to it.
+Values are computed for a few rows at a time and folded into the result, so a million rows and 200 players take the
+memory of one such chunk. The entry points are `TreeExplainer.importance`, `interaction_importance` and `top_values`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from arborshap.result.importance import TopValues
 Array = NDArray[Any]
 
 _CHUNK = 2**22
-"""Values computed at a time: 32 MiB of float64, and still enough rows for every core."""
+"""Number of values computed at a time: 32 MiB of float64, and still enough rows for every core."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumOfSizes:
-    """The sum of |value| over some rows: what an importance is made of, and what parts of the rows add up to.
+    """The sum of |value| over some rows. Sums over different rows add up, and an importance is their mean.
 
     Attributes
     ----------
     total
         The (weighted) sum, in the shape of one row's values; ``None`` if there were no rows.
     weight
-        The sum of the rows' weights: without weights, the number of rows.
+        The sum of the rows' weights; without weights, the number of rows.
     n_rows
         The number of rows.
     """
@@ -47,19 +47,19 @@ class SumOfSizes:
 
     def plus(self, other: SumOfSizes) -> SumOfSizes:
         """Add the sum over other rows."""
-        parts = [total for total in (self.total, other.total) if total is not None]
-        total = parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
+        totals = [total for total in (self.total, other.total) if total is not None]
+        total = totals[0] + totals[1] if len(totals) == 2 else totals[0] if totals else None
         return SumOfSizes(total, self.weight + other.weight, self.n_rows + other.n_rows)
 
     def mean(self) -> Array:
-        """Divide by the weight."""
+        """Return the mean: the sum divided by the weight."""
         if self.total is None:
             raise InputError("X has no rows; importance is a mean over rows")
         return np.asarray(self.total / self.weight)
 
 
 def sum_of_sizes(chunks: Iterable[Array], sample_weight: Any) -> SumOfSizes:
-    """Add up the size of values that come in chunks of rows, of which there may be none; the chunks are overwritten."""
+    """Sum the absolute values of chunks of rows; there may be no chunks. The chunks are overwritten."""
     weights = _weights(sample_weight)
     total: Array | None = None
     n_rows = 0
@@ -67,41 +67,41 @@ def sum_of_sizes(chunks: Iterable[Array], sample_weight: Any) -> SumOfSizes:
         np.abs(values, out=values)
         start, n_rows = n_rows, n_rows + len(values)
         if weights is None:
-            part = values.sum(axis=0)
+            of_chunk = values.sum(axis=0)
         elif n_rows > len(weights):
             raise InputError(f"sample_weight has {len(weights)} weights, but X has more rows; give one weight per row")
         else:
-            part = np.tensordot(weights[start:n_rows], values, axes=1)
-        total = part if total is None else total + part
+            of_chunk = np.tensordot(weights[start:n_rows], values, axes=1)
+        total = of_chunk if total is None else total + of_chunk
     if total is not None and weights is not None and len(weights) != n_rows:
         raise InputError(f"sample_weight has {len(weights)} weights, but X has {n_rows} rows; give one weight per row")
     return SumOfSizes(total, float(n_rows if weights is None else weights.sum()), n_rows)
 
 
 def top_values(chunks: Iterable[Array], k: int, dtype: Any) -> TopValues:
-    """Keep the `k` largest values of each row of values that come in chunks."""
+    """Keep the `k` largest values of each row, from values that arrive in chunks of rows."""
     kind = checked_dtype(dtype)
-    parts: list[TopValues] = []
+    found: list[TopValues] = []
     for values in chunks:
         players = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :k]
         kept = np.take_along_axis(values, players, axis=1)
-        parts.append(TopValues(players.astype(np.int32), kept.astype(kind, copy=False)))
-    if not parts:
-        raise InputError("X has no rows")
-    return TopValues(np.concatenate([part.players for part in parts]), np.concatenate([part.values for part in parts]))
+        found.append(TopValues(players.astype(np.int32), kept.astype(kind, copy=False)))
+    if not found:
+        raise InputError("X has no rows; give at least one")
+    return TopValues(np.concatenate([top.players for top in found]), np.concatenate([top.values for top in found]))
 
 
 def number_of_players(k: Any, n_players: int) -> int:
-    """Return how many players' values to keep, which must be at least one and at most all."""
+    """Return `k`, the number of values to keep per row, if it is from 1 to the number of players."""
     return whole_number("k", k, 1, n_players, f"a number of players, from 1 to {n_players}")
 
 
 def value_chunks(state: State, X: Any, y: Any, index: IndexName, progress: bool | Report) -> Iterator[Array]:
-    """Compute the values of a few rows at a time, of all rows or of all batches, one after the other."""
+    """Compute the values of a few rows at a time, over all rows or over all batches in turn."""
     labels = None if y is None else np.asarray(y)
-    several = _batches(X)
+    batches = _batches(X)
     n_rows = 0
-    if several is None:
+    if batches is None:
         with reporting(progress) as report:
             for values in _chunks_of(state, X, "X", labels, index, report):
                 n_rows += len(values)
@@ -111,9 +111,9 @@ def value_chunks(state: State, X: Any, y: Any, index: IndexName, progress: bool 
     elif progress is not False:
         raise InputError("progress cannot be shown for an iterator of batches, whose length is not known; leave it out")
     else:
-        for number, batch in enumerate(several):
+        for i, batch in enumerate(batches):
             rest = None if labels is None else labels[n_rows:]
-            for values in _chunks_of(state, batch, f"batch {number} of X", rest, index, None):
+            for values in _chunks_of(state, batch, f"batch {i} of X", rest, index, None):
                 n_rows += len(values)
                 yield values
     if labels is not None and len(labels) != n_rows:
@@ -121,7 +121,7 @@ def value_chunks(state: State, X: Any, y: Any, index: IndexName, progress: bool 
 
 
 def _batches(X: Any) -> Iterator[Any] | None:
-    """Return X as an iterator of batches of rows if that is what it is, and None for rows."""
+    """Return an iterator if X is an iterator of batches of rows, and ``None`` if X is rows."""
     is_reader = hasattr(X, "read_next_batch")  # pyarrow's RecordBatchReader, which is iterable but no iterator
     return iter(X) if is_reader or hasattr(X, "__next__") else None
 
@@ -141,7 +141,7 @@ def _chunks_of(
 
 
 def _weights(sample_weight: Any) -> NDArray[np.float64] | None:
-    """Check one weight per row; how many rows there are shows when they have come."""
+    """Check the weights alone; the number of rows is known only after all of them were read."""
     if sample_weight is not None and not hasattr(sample_weight, "__len__"):
         raise InputError(f"sample_weight must be one number per row, got {sample_weight!r}")
     return checked_weights(sample_weight, 0 if sample_weight is None else len(sample_weight))

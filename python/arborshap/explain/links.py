@@ -1,4 +1,4 @@
-"""Links between margins and predictions, and their mean slopes between two margins, without loss of digits."""
+"""Links between margins and predictions, and their mean slopes between two margins, without loss of precision."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Array: TypeAlias = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _SPREAD = 4.0
-"""How far apart the margins may drift over one panel of the quadrature; 16 nodes are then exact to rounding."""
+"""How far apart margins may drift over one panel of the quadrature; 16 nodes are then exact up to rounding."""
 
 
 def logistic(margins: Array) -> Array:
-    """Compute 1 / (1 + exp(-margin)), where neither end overflows."""
+    """Compute 1 / (1 + exp(-margin)) without overflow at either end."""
     small = np.exp(-np.abs(margins))
     return np.asarray(np.where(margins >= 0.0, 1.0, small) / (1.0 + small))
 
@@ -28,7 +28,7 @@ def softmax(margins: Array) -> Array:
 
 
 def logistic_slope(a: Array, b: Array) -> Array:
-    """Divide the difference of two logistic values by that of their arguments, without loss where these are close."""
+    """Compute the mean slope of the logistic function between a and b, without cancellation if they are close."""
     low, high = np.minimum(a, b), np.maximum(a, b)
     gap = high - low
     share = np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0.0)
@@ -36,7 +36,7 @@ def logistic_slope(a: Array, b: Array) -> Array:
 
 
 def softplus_slope(a: Array, b: Array) -> Array:
-    """Do the same for log(1 + exp(margin))."""
+    """Compute the mean slope of log(1 + exp(margin)) between a and b, without cancellation if they are close."""
     low, high = np.minimum(a, b), np.maximum(a, b)
     gap = high - low
     near = np.log1p(logistic(low) * np.expm1(np.minimum(gap, 1.0)))
@@ -45,12 +45,12 @@ def softplus_slope(a: Array, b: Array) -> Array:
 
 
 def softmax_means(start: Array, end: Array, *, two_by_two: bool) -> Array:
-    """Average over the straight line between margins: a softmax, (n, k), or the products of two of its entries.
+    """Average over the straight line between margins: a softmax, (n, k), or products of two of its entries, (n, k, k).
 
-    The products, (n, k, k), are zero where an entry would meet itself: entries sum to 1, so the others tell those.
+    The products of an entry with itself are left at zero: entries sum to 1, so they follow from the other products.
 
-    The softmax has its poles where the margins' imaginary parts are pi apart, so that panels over which margins drift
-    apart by no more than `_SPREAD` leave Gauss-Legendre a wide strip without any.
+    The softmax has its poles where the imaginary parts of two margins differ by pi. Panels over which the margins drift
+    apart by at most `_SPREAD` therefore leave Gauss-Legendre quadrature a wide strip without poles.
     """
     n, k = start.shape
     change = end - start
@@ -58,7 +58,7 @@ def softmax_means(start: Array, end: Array, *, two_by_two: bool) -> Array:
     means = np.zeros((n, k, k) if two_by_two else (n, k))
     for count in np.unique(panels).tolist():
         of_count = np.flatnonzero(panels == count)
-        # Margins first and pairs last: every step is then one long loop, the same for a pair whatever stands beside it.
+        # With pairs last, each step is one long loop, and a pair's result does not depend on its neighbours.
         a, b = start[of_count].T.copy(), change[of_count].T.copy()
         sums = np.zeros((k, *a.shape) if two_by_two else a.shape)
         for panel in range(count):

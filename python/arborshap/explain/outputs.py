@@ -1,8 +1,8 @@
-"""What is explained instead of the raw prediction: probabilities and losses, as functions of the margins.
+"""Outputs other than the raw prediction: probabilities and losses, as functions of the margins.
 
-A margin's Shapley values of one pair sum to h(x) - h(z). Multiplied by the mean slope of g between the two, they sum to
-g(h(x)) - g(h(z)). With several margins, as of a softmax, the mean slopes along the straight line between the two do the
-same. These are not the Shapley values of g(h): that game would ask for g at every coalition.
+The Shapley values of one pair sum to h(x) - h(z). Multiplied by the mean slope of g between the two margins, they sum
+to g(h(x)) - g(h(z)). For several margins, as in a softmax, the mean slopes along the straight line between the two
+points do the same. These are not the Shapley values of g(h), whose game would evaluate g at every coalition.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ModelOutput:
     is_softmax
         Whether the margins share one softmax; if not, each has a logistic function of its own.
     steepness
-        What the logistic function multiplies the margin by.
+        The factor by which the logistic function multiplies the margin.
     n_margins
-        Margins of a row.
+        Number of margins per row.
     labels
-        What the classes are called, where that is not their numbers.
+        The labels of the classes; ``None`` if they are 0, 1, 2, ...
     """
 
     is_loss: bool
@@ -48,16 +48,16 @@ class ModelOutput:
 
     @property
     def name(self) -> OutputName:
-        """What a caller asks for it by."""
+        """The name by which a caller asks for g."""
         return "log_loss" if self.is_loss else "probability"
 
     @property
     def n_outputs(self) -> int:
-        """Numbers that g gives for a row: one per margin, or one loss."""
+        """Number of outputs of g per row: one per margin, or one loss."""
         return 1 if self.is_loss else self.n_margins
 
     def of(self, margins: Array, y: Array | None) -> Array:
-        """Compute g: (rows, outputs). For a loss, `y` has one label per row, or one for all."""
+        """Compute g: (rows, outputs). For a loss, `y` holds one label per row, or one label for all rows."""
         margins = margins * self.steepness
         if not self.is_loss:
             return softmax(margins) if self.is_softmax else logistic(margins)
@@ -70,7 +70,7 @@ class ModelOutput:
         return np.asarray(total - np.take_along_axis(margins, classes[:, np.newaxis], axis=1))
 
     def slopes(self, ours: Array, theirs: Array, y: Array | None) -> Array:
-        """Mean slopes of g between the margins of rows and of others: (rows, others, outputs, margins)."""
+        """Compute the mean slopes of g between the margins of rows and of others: (rows, others, outputs, margins)."""
         shape = (len(ours), len(theirs), self.n_margins)
         start = np.broadcast_to(theirs * self.steepness, shape)
         end = np.broadcast_to((ours * self.steepness)[:, np.newaxis, :], shape)
@@ -86,7 +86,7 @@ class ModelOutput:
         return np.asarray(product.sum(axis=2, keepdims=True) * diagonal - product).reshape(*shape, self.n_margins)
 
     def checked_labels(self, y: Any, n_rows: int) -> Array | None:
-        """Turn the caller's labels into numbers: of the class, or for two classes anything from 0 to 1."""
+        """Turn the caller's labels into numbers: the position of the class, or anything from 0 to 1 for two classes."""
         if not self.is_loss:
             check_no_labels(y)
             return None
@@ -96,20 +96,20 @@ class ModelOutput:
         if given.shape != (n_rows,):
             raise InputError(f"y has shape {given.shape}, but there are {n_rows} rows; give one label per row")
         if self.labels is not None:
-            number = {label: float(i) for i, label in enumerate(self.labels)}
-            unknown = next((i for i, label in enumerate(given.tolist()) if label not in number), None)
+            code = {label: float(i) for i, label in enumerate(self.labels)}
+            unknown = next((i for i, label in enumerate(given.tolist()) if label not in code), None)
             if unknown is not None:
                 raise InputError(f"y of row {unknown} is {given[unknown]!r}; the classes are {self.labels}")
-            return np.array([number[label] for label in given.tolist()], np.float64)
+            return np.array([code[label] for label in given.tolist()], np.float64)
         if given.dtype.kind not in "fiub":
-            raise InputError(f"y must be numbers, since the model does not know its classes' names; got {given.dtype}")
+            raise InputError(f"y must be numbers, because the model has no class names; got {given.dtype}")
         labels = given.astype(np.float64)
         if self.is_softmax:
             wrong = ~np.isin(labels, np.arange(self.n_margins))
             allowed = f"the classes are numbered from 0 to {self.n_margins - 1}"
         else:
             wrong = ~((labels >= 0.0) & (labels <= 1.0))
-            allowed = "labels are 0 or 1, or a chance in between"
+            allowed = "labels are 0, 1 or a probability in between"
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(f"y of row {row} is {labels[row]:g}; {allowed}")
@@ -117,41 +117,41 @@ class ModelOutput:
 
 
 def check_no_labels(y: Any) -> None:
-    """Refuse labels where nothing is done with them."""
+    """Raise `InputError` if labels are given where they have no use."""
     if y is not None:
-        raise InputError("y is what a loss is measured by; it goes with model_output='log_loss' only")
+        raise InputError("y is only used with model_output='log_loss'; leave it out")
 
 
 def output_of(model: Model, name: OutputName, engine: str, *, has_background: bool) -> ModelOutput | None:
-    """Return what a model's margins are to be turned into; ``None`` where they are explained as they are.
+    """Return the function of the margins to explain; ``None`` if the margins themselves are explained.
 
     Raises
     ------
     UnsupportedModelError
         If the model has no such output.
     InputError
-        If there is no background, or an engine is forced that does not give the values of pairs.
+        If there is no background, or if the forced engine does not compute the values of pairs.
     """
     if name == "raw" or (name == "probability" and model.link == "probability"):
         return None
     if not has_background:
-        raise InputError(f"model_output={name!r} rescales the values of pairs of rows: give data, the background")
+        raise InputError(f"model_output={name!r} needs a background: give its rows as data")
     if engine not in ("auto", "traversal"):
-        raise InputError(f"model_output={name!r} needs the values of every pair, which engine={engine!r} does not give")
-    asked, library, n_margins = f"model_output={name!r}", model.library, model.forest.n_outputs
+        raise InputError(f"engine={engine!r} cannot compute model_output={name!r}; use engine='auto'")
+    what, library, n_margins = f"model_output={name!r}", model.library, model.forest.n_outputs
     if name == "log_loss" and model.link == "probability":
         raise UnsupportedModelError(
-            f"{asked}: the trees of this {library} model hold probabilities, and the log loss of one that is 0 is "
-            "infinite; explain model_output='probability'"
+            f"{what}: the trees of this {library} model hold probabilities, and the log loss of a zero "
+            "probability is infinite; explain model_output='probability'"
         )
     if model.link not in ("logistic", "softmax"):
         raise UnsupportedModelError(
-            f"{asked}: this {library} model has no class probabilities that follow from its margin "
-            f"(its link: {model.link}); explain model_output='raw'"
+            f"{what}: the margins of this {library} model do not determine class probabilities "
+            f"(its link is {model.link}); explain model_output='raw'"
         )
     if name == "log_loss" and model.link == "logistic" and n_margins > 1:
         raise UnsupportedModelError(
-            f"{asked}: this {library} model has {n_margins} probabilities that do not sum to 1 (one class against the "
+            f"{what}: this {library} model has {n_margins} probabilities that do not sum to 1 (one class against the "
             "rest, or several labels at once), so it has no single log loss; explain model_output='probability'"
         )
     labels = None if model.classes is None else np.asarray(model.classes).tolist()

@@ -1,8 +1,8 @@
-"""A pipeline that ends in a tree model, explained in the columns that go into it.
+"""A pipeline that ends in a tree model, explained in terms of its raw columns.
 
-The steps before the model say which of its features depend on which raw columns. Raw columns that share a feature are
-one player, and that player's features are exchanged together; so the game that is played on the features is the game
-on the raw columns, exactly.
+The steps before the model determine which features depend on which raw columns. Raw columns that share a feature are
+one player, and the features of a player are exchanged together. The game on the features is therefore exactly the game
+on the raw columns.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from arborshap.rows.frames import Rows, advice_on_types, as_some_rows
 from arborshap.rows.numbers import Matrix
 from arborshap.rows.raw import RawRows, mixed_rows, some_rows
 
-_MIXED = 32  # mixed rows on which the relation of raw columns and features is tried
+_MIXED = 32  # mixed rows that test the relation between raw columns and features
 
 
 def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
-    """Take a pipeline's last step, the model, and its other steps apart; leave any other model as it is."""
+    """Split a pipeline into its last step, the model, and its other steps; return any other model as it is."""
     if not any(
         cls.__name__ == "Pipeline" and cls.__module__.partition(".")[0] == "sklearn" for cls in type(model).__mro__
     ):
@@ -39,51 +39,51 @@ def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
         last = last.steps[-1][1]
     if not hasattr(last, "predict"):
         kind = repr(last) if isinstance(last, str) else type(last).__name__
-        raise UnsupportedModelError(f"the pipeline ends in {kind}, which predicts nothing")
+        raise UnsupportedModelError(f"the pipeline ends in {kind}, which has no predict method; end it in a tree model")
     return last, RawColumns(model, steps, last, data) if steps else None
 
 
 def _as_they_are(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Copy fitted steps: a pipeline fitted again changes its own, while the trees that were read stay the same."""
+    """Copy fitted steps: refitting the pipeline would change them, but the trees that were read stay the same."""
     try:
         return deepcopy(steps)
-    except (TypeError, ValueError, AttributeError, RuntimeError):  # a step of anyone's may hold a lock, or the like
+    except (TypeError, ValueError, AttributeError, RuntimeError):  # a custom step may hold a lock, for example
         return steps
 
 
 class RawColumns:
-    """The raw columns of a pipeline, and what its steps make of them.
+    """The raw columns of a pipeline, and the features that its steps make from them.
 
     Parameters
     ----------
     pipeline
         The whole pipeline.
     steps
-        Those of its steps that transform rows, with their names.
+        The steps that transform rows, with their names.
     model
-        Its last step.
+        The last step.
     data
-        Rows that say how many columns there are, where no step remembers.
+        Rows that show how many columns there are, in case no step records it.
 
     Attributes
     ----------
     n_columns : int
-        How many raw columns there are.
+        Number of raw columns.
     column_names : list of str or None
-        Their names, if the pipeline was fitted on a frame.
+        Names of the raw columns, if the pipeline was fitted on a frame.
     """
 
     def __init__(self, pipeline: Any, steps: list[tuple[str, Any]], model: Any, data: Any) -> None:
         first = steps[0][1]
         width = fitted_width(first)
-        # A step of scikit-learn that was fitted on an array wants one again; others may want the frame they are given.
+        # A scikit-learn step that was fitted on an array needs an array again; other steps may need the given frame.
         self._wants_array = width is not None and fitted_names(first) is None
         if width is None:
             shape: tuple[int, ...] = getattr(data, "shape", ())
             if len(shape) != 2:
                 raise UnsupportedModelError(
-                    f"the pipeline's first step, {type(first).__name__}, is not fitted or does not know its columns; "
-                    "fit it, give a background of rows and columns, or put a step that reads text into a "
+                    f"the pipeline's first step, {type(first).__name__}, is not fitted or does not record its columns; "
+                    "fit it, give a two-dimensional background, or put a step that reads text into a "
                     "ColumnTransformer"
                 )
             width = int(shape[1])
@@ -106,45 +106,45 @@ class RawColumns:
         Returns
         -------
         players : array of int32, (features,)
-            The player of every feature of the model.
+            The player of each feature of the model.
         raw_players : list of int
-            The player of every raw column. One that no feature depends on is a player all the same, worth nothing.
+            The player of each raw column. A column that no feature depends on is still a player, whose values are 0.
         names : list of str
-            The players' names: of a column, of a group, or of all that a step mixes.
+            The players' names: those of a column, of a group, or of all columns that a step mixes.
         """
         if hasattr(groups, "transform") and hasattr(groups, "fit"):
-            raise InputError("groups: a pipeline is explained in its raw columns already; give a dict to join some")
-        asked_of, asked_names = players_from(groups, names, self.n_columns)
-        together = [np.flatnonzero(asked_of == player).tolist() for player in range(len(asked_names))]
+            raise InputError("groups: a pipeline is already explained by its raw columns; to join some, give a dict")
+        owners, owner_names = players_from(groups, names, self.n_columns)
+        together = [np.flatnonzero(owners == player).tolist() for player in range(len(owner_names))]
         raw_players = components(self.n_columns, [*self._relation.sources, *together])
-        parts: list[dict[str, None]] = [{} for _ in range(max(raw_players, default=-1) + 1)]
-        for asked, player in zip(asked_of, raw_players, strict=True):
-            parts[player][asked_names[asked]] = None
-        player_names = [joined(list(part)) for part in parts]
+        members: list[dict[str, None]] = [{} for _ in range(max(raw_players, default=-1) + 1)]
+        for owner, player in zip(owners, raw_players, strict=True):
+            members[player][owner_names[owner]] = None
+        player_names = [joined(list(names_of_player)) for names_of_player in members]
         if len(set(player_names)) < len(player_names):
-            raise InputError("groups: two players would have the same name; name the columns of one with groups={...}")
+            raise InputError("groups: two players would have the same name; name one of them with groups={...}")
         return self._feature_players(raw_players), raw_players, player_names
 
     def feature_names(self) -> list[str]:
-        """Name the model's features as the last step that transforms rows names what it gives, or by number."""
+        """Return the features' names from the last transforming step, or "feature 0", "feature 1", ..."""
         names = names_out(self._steps[-1][1])
         return names or [f"feature {j}" for j in range(len(self._relation.sources))]
 
     def read(self, data: Any, what: str, names: Sequence[str] | None, model: Model, *, one: bool) -> Rows:
-        """Read raw rows, and have the steps make of them what the model reads.
+        """Read raw rows, and let the steps transform them into what the model reads.
 
         Parameters
         ----------
         data
             The rows, of any kind.
         what
-            What the caller calls them.
+            What to call these rows in messages.
         names
-            The raw columns' names, to which a frame's are matched.
+            The raw columns' names, to which the columns of a frame are matched.
         model
-            The model that reads what comes out of the steps.
+            The model that reads the output of the steps.
         one
-            Whether one row may come by itself.
+            Whether a single row is allowed that is not in a matrix.
         """
         raw = RawRows.read(as_some_rows(data, what) if one else data, what, names, self.n_columns)
         rows = raw.as_array() if self._wants_array else raw.as_frame(self.column_names)
@@ -153,7 +153,7 @@ class RawColumns:
         return Rows(features, raw.names, raw.labels, raw.cells, raw.frame_kind, rows)
 
     def verify(self, rows: Rows, model: Model, what: str, n_threads: int) -> None:
-        """Compare our margins with the whole pipeline's own raw predictions, and try what its steps were taken to do.
+        """Compare our margins with the whole pipeline's own raw predictions, and test the assumptions about its steps.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class RawColumns:
 
     def _features(self, raw: Any, what: str, model: Model) -> Matrix:
         n_rows = raw.shape[0]
-        if n_rows == 0:  # which scikit-learn refuses to transform
+        if n_rows == 0:  # scikit-learn refuses to transform no rows
             return np.empty((0, len(self._relation.sources)))
         for name, step in self._steps:
             try:
@@ -175,23 +175,24 @@ class RawColumns:
                 raise InputError(f"{what}: the pipeline's step {name!r} refuses these rows: {error}") from error
         features = model.read(raw, f"{what} (transformed)").matrix
         if len(features) != n_rows:
-            raise InputError(f"{what}: of {n_rows} rows the pipeline's steps make {len(features)}; each needs one")
+            message = f"{what}: the pipeline's steps turn {n_rows} rows into {len(features)}; they must keep every row"
+            raise InputError(message)
         return features
 
     def _feature_players(self, raw_players: list[int]) -> NDArray[np.int32]:
-        # A constant is the same in all rows, so it does not matter whose it is.
+        # A constant feature is the same in all rows, so any player may own it.
         owners = [raw_players[min(sources, default=0)] for sources in self._relation.sources]
         return np.array(owners, dtype=np.int32)
 
-    def _own_prediction(self, raw: Any, model: Model, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _own_prediction(self, raw: Any, model: Model, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         assert model.ask_margins is not None
-        predicted = model.ask_margins(self._pipeline, some_rows(raw, numbers))
+        predicted = model.ask_margins(self._pipeline, some_rows(raw, positions))
         if isinstance(predicted, list):
             predicted = np.hstack(predicted)  # one matrix of class probabilities per output
-        return np.asarray(predicted, np.float64).reshape(len(numbers), model.forest.n_outputs)
+        return np.asarray(predicted, np.float64).reshape(len(positions), model.forest.n_outputs)
 
     def _try_relation(self, rows: Rows, what: str, model: Model) -> None:
-        """Mix rows as the game does, and see that the steps make of them the same mixture of features."""
+        """Mix rows as the game does, and check that the steps turn them into the same mixture of features."""
         n_rows = len(rows.matrix)
         raw_players = np.array(components(self.n_columns, self._relation.sources))
         rng = np.random.default_rng(0)
@@ -206,8 +207,8 @@ class RawColumns:
         if not same.all():
             feature = int((~same).any(axis=0).argmax())
             raise VerificationError(
-                f"{what}: feature {feature} of what the pipeline's steps make depends on more than the raw columns "
-                f"{sorted(self._relation.sources[feature])} of its own row, as these steps were taken to do. A step "
-                "looks at other rows, or is not what its class says; values in raw columns would not be exact. "
+                f"{what}: feature {feature} that the pipeline's steps make should depend only on the raw columns "
+                f"{sorted(self._relation.sources[feature])} of its own row, but it depends on more. A step looks at "
+                "other rows, or does not do what its class says, so values of raw columns would not be exact. "
                 "verify=False explains the pipeline as read"
             )

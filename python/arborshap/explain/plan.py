@@ -1,4 +1,4 @@
-"""How a call would be carried out."""
+"""The plan of a call: which engines would do it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from arborshap import _core
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which engines a call would use, what it would take, and why.
+    """Which engines a call would use, what it would cost, and why.
 
     Attributes
     ----------
     trees_by_tables
-        Trees explained by pattern tables: cost n + m.
+        Number of trees explained by pattern tables, at a cost of n + m for n rows and m background rows.
     trees_by_pairs
-        Trees explained by sparse pairs of patterns: cost n * m, for deep trees and small jobs. Without a background,
-        leaf by leaf.
+        Number of trees explained by sparse pairs of patterns, at a cost of n * m; this suits deep trees and small jobs.
+        Without a background, the trees are explained leaf by leaf.
     trees_by_walk
-        Trees walked as the paper's algorithms do: no limit on their paths.
+        Number of trees walked as in the paper's algorithms, which puts no limit on the length of their paths.
     seconds
-        Estimated time on one thread; good for comparing, not a promise.
+        Estimated time on one thread. It serves to compare plans; it is not a promise.
     bytes
         Estimated memory beyond the rows and the result.
     reason
-        Why it was chosen.
+        Why this plan was chosen.
     """
 
     trees_by_tables: int
@@ -38,11 +38,11 @@ class Plan:
 
     @classmethod
     def of(cls, plan: _core.Plan) -> Self:
-        """Copy a plan of the core."""
+        """Copy a plan of the native core."""
         return cls(*(getattr(plan, field.name) for field in fields(cls)))
 
     def __str__(self) -> str:
-        """Return the plan in a sentence or two."""
+        """Describe the plan in a sentence or two."""
         ways = [
             f"{count} {'tree' if count == 1 else 'trees'} by {way}"
             for count, way in (

@@ -1,4 +1,4 @@
-"""Where an explanation came from: what a report needs beyond the values themselves."""
+"""Where an explanation came from: what a report needs besides the values."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 class Provenance:
     """The explainer of some rows, and those rows as its trees read them.
 
-    A copied or sliced explanation keeps its provenance. A pickled one does not: values, data and names are to stay
-    small and readable without the model.
+    A copied or sliced explanation keeps its provenance. A pickled explanation does not, because it should stay small
+    and readable without the model.
 
     Attributes
     ----------
     explainer
         The explainer of the rows.
     state
-        What the explainer was made of at that time.
+        The state of the explainer at that time.
     rows
-        The rows after encoding, in the order of the explanation's: (rows, model features), or one row.
+        The rows after encoding, in the order of the explanation: (rows, model features), or one row.
     seconds
-        How long it took, if that was measured.
+        How long the explanation took, if that was measured.
     """
 
     explainer: TreeExplainer
@@ -47,12 +47,12 @@ class Provenance:
 
     @property
     def matrix(self) -> Matrix:
-        """The rows as a matrix, also if there is only one."""
+        """The rows as a matrix, even if there is only one."""
         return self.rows.reshape(-1, self.rows.shape[-1])
 
     @property
     def tree_columns(self) -> list[str] | None:
-        """The names of the features that the trees see, if those are not the columns that were given."""
+        """Names of the features that the trees see, if these differ from the columns that were given."""
         return None if self.state.reader.pipeline is None else self.state.reader.feature_names
 
     @property
@@ -61,16 +61,16 @@ class Provenance:
         return [int(player) for player in self.state.columns.players]
 
     def predictions(self) -> NDArray[np.float64] | None:
-        """Return what base value and values add up to, (rows, outputs); ``None`` for a loss, which needs labels."""
+        """Return the sum of base value and values, (rows, outputs); ``None`` for a loss, which needs labels."""
         return predictions_of(self.state, self.matrix)
 
     def raw_values(self, positions: NDArray[np.intp], index: IndexName) -> NDArray[np.float64]:
-        """Compute an index of the raw prediction for some of the rows; the last axis is the outputs."""
+        """Compute an index of the raw prediction for the rows at these positions; the last axis is the outputs."""
         settings, some = self.state.settings, self.matrix[positions]
         return self.state.core.explain(some, index, engine=settings.engine, n_threads=settings.n_threads)
 
     def raw_pair_values(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Compute the values of some of the rows against each other: (rows, rows, players, outputs)."""
+        """Compute the values of the rows at these positions against each other: (rows, rows, players, outputs)."""
         some = self.matrix[positions]
         return self.state.core.explain_pairs(some, some, n_threads=self.state.settings.n_threads)
 

@@ -1,4 +1,4 @@
-"""How an explainer reads rows: the model, its columns, and the pipeline around it if there is one."""
+"""How an explainer reads rows: the model, its columns, and the pipeline around the model if there is one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from arborshap.rows.numbers import Matrix
 
 @dataclass(slots=True)
 class Gate:
-    """Whether the trees as read have yet to be compared with the library's own predictions: once is enough."""
+    """Whether the trees as read have yet to be compared with the library's own predictions. Once is enough."""
 
     is_open: bool
     n_threads: int
@@ -28,7 +28,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What turns rows of any kind into the matrix that the trees see.
+    """Turns rows of any kind into the matrix that the trees see.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Reader:
     columns
         The columns of a row, and the players.
     pipeline
-        The steps of a pipeline that come before the model; ``None`` without a pipeline.
+        The pipeline's steps before the model; ``None`` without a pipeline.
     gate
-        Whether the first rows that come are still to be verified.
+        Whether the next rows must still be verified.
     """
 
     model: Model
@@ -62,10 +62,10 @@ class Reader:
     ) -> tuple[Self, Rows | None]:
         """Read a model, its players and names, and the rows of `data` if there are any.
 
-        `known_names` are the columns' names where something else than `data` tells them: a `Background`.
+        `known_names` are the names of the columns if they come from a `Background` rather than from `data`.
         """
         estimator, pipeline = split_pipeline(model, data)
-        # A dump says what its columns are called, but not where they are.
+        # A dump names its columns but does not say their positions.
         known = known_names or column_names(data)
         names = known if feature_names is None else feature_names
         loaded = load(estimator, feature_names=names, n_columns=column_count(data), limits=limits)
@@ -94,24 +94,24 @@ class Reader:
         return cls(loaded, columns, pipeline, gate), rows
 
     def read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
-        """Read rows of any kind; `what` names them in messages, and `one` allows a single row by itself."""
+        """Read rows of any kind; `what` names them in messages, and `one` allows a single row outside a matrix."""
         return _read(self.model, self.pipeline, self.gate, self.columns.matched, rows, what, one=one)
 
     def matrix(self, X: Any) -> Matrix:
-        """Read rows as the trees see them; a matrix that the trees can take as it is goes the short way."""
+        """Read rows as the trees see them; a matrix that the trees can use directly is returned as it is."""
         if self.pipeline is None and self.model.takes_as_it_is(X):
             ready: Matrix = X
             return ready
         return self.read(X, "X").matrix
 
     def verify(self, matrix: Matrix, what: str) -> None:
-        """Compare with the library's own predictions, if these are the first rows; a pipeline does so as it reads."""
+        """Compare with the library's own predictions if these are the first rows; a pipeline does so when it reads."""
         if self.gate.is_open and self.pipeline is None and len(matrix):
             self.verify_again(matrix, what)
             self.gate.is_open = False
 
     def verify_again(self, matrix: Matrix, what: str) -> None:
-        """Compare with the library's own predictions, whether or not other rows were compared before."""
+        """Compare with the library's own predictions, even if other rows were compared before."""
         if self.pipeline is None:
             verify_margins(self.model, matrix, what, self.gate.n_threads)
 
@@ -126,7 +126,7 @@ class Reader:
 
     @property
     def categories(self) -> list[list[Any] | None]:
-        """What the codes of each feature stand for, where the model remembers that."""
+        """The categories that the codes of each feature stand for, if the model records them."""
         return known_categories(self.model.encode, self.model.forest.n_features)
 
 

@@ -1,4 +1,4 @@
-"""Values of a function of the margins: those of every pair (x, z), rescaled to what the pair's margins become."""
+"""Values of a function of the margins: the values of every pair (x, z), rescaled to the function's difference."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]
 
-_CHUNK = 2**20  # numbers held at a time for a block of pairs
+_CHUNK = 2**20  # numbers held at a time, for one block of pairs
 
 
 class Rescaled:
-    """The values of a function of the margins against a background, a block of pairs at a time.
+    """The values of a function of the margins against a background, computed for one block of pairs at a time.
 
-    Sums run over the background in blocks whose size depends on the model alone, and row by row, so that a row's values
-    do not depend on which rows are explained with it.
+    Sums run over the background in blocks whose size depends on the model alone, and separately for each row, so the
+    values of a row do not depend on which other rows are explained with it.
 
     Attributes
     ----------
     output
         The function.
     background
-        The rows z.
+        The background rows z.
     shares
-        What each of them counts for in the mean; together 1.
+        The weight of each background row in the mean; they sum to 1.
     """
 
     def __init__(
@@ -56,34 +56,34 @@ class Rescaled:
         self._n_threads = n_threads
 
     def against(self, others: Matrix) -> Rescaled:
-        """Return the same function against other rows, of equal weights."""
+        """Return the same function against other rows with equal weights."""
         return Rescaled(self.output, self._forest, self._core, self._n_players, others, None, self._n_threads)
 
     def expected(self, y: Any, n_rows: int) -> Array:
-        """Return the mean of the function over the background, for each of some rows: (rows, outputs)."""
-        numbers = self.output.checked_labels(y, n_rows)
-        if numbers is None:
+        """Return the mean of the function over the background for each of `n_rows` rows: (rows, outputs)."""
+        coded = self.output.checked_labels(y, n_rows)
+        if coded is None:
             return np.broadcast_to(self.shares @ self.output.of(self._margins, None), (n_rows, self.output.n_outputs))
-        labels, which = np.unique(numbers, return_inverse=True)
+        labels, which = np.unique(coded, return_inverse=True)
         means = [self.shares @ self.output.of(self._margins, np.array([label])) for label in labels]
         return np.reshape(means, (len(labels), 1))[which]
 
     def expected_of_any_row(self) -> Array:
-        """Return that mean where it is the same for all rows: (outputs,)."""
+        """Return the mean of the function over the background, if it is the same for all rows: (outputs,)."""
         if self.output.is_loss:
             raise InputError(
-                "the expected loss depends on a row's label: see base_values of explainer(X, y), one for each row"
+                "the expected loss depends on the label of a row; use explainer(X, y).base_values, one per row"
             )
         return np.asarray(self.expected(None, 1)[0])
 
     def explain(
         self, rows: Matrix, y: Any, index: str, dtype: Any, progress: bool | Report, limit: int | None
     ) -> NDArray[Any]:
-        """Compute values averaged over the background: (rows, players, outputs)."""
+        """Compute Shapley values averaged over the background: (rows, players, outputs)."""
         if index != "shapley":
             raise InputError(
-                f"the {index} index of a probability or a loss is not defined here: only the Shapley values of pairs "
-                "of rows are rescaled; explain model_output='raw'"
+                f"index={index!r} is not defined for a probability or a loss, because only the Shapley values of pairs "
+                "of rows are rescaled; use index='shapley' or model_output='raw'"
             )
         kind, labels = checked_dtype(dtype), self.output.checked_labels(y, len(rows))
         shape = (len(rows), self._n_players, self.output.n_outputs)
@@ -97,7 +97,7 @@ class Rescaled:
     def explain_pairs(
         self, rows: Matrix, y: Any, dtype: Any, progress: bool | Report, limit: int | None
     ) -> NDArray[Any]:
-        """Compute values of every pair: (rows, background rows, players, outputs)."""
+        """Compute the Shapley values of every pair: (rows, background rows, players, outputs)."""
         kind, labels = checked_dtype(dtype), self.output.checked_labels(y, len(rows))
         shape = (len(rows), len(self.background), self._n_players, self.output.n_outputs)
         check_fits(shape, kind, limit)
@@ -108,19 +108,19 @@ class Rescaled:
         return every
 
     def contrast(self, ours: Matrix, theirs: Matrix) -> tuple[Array, Array]:
-        """Compute values against other rows, and the mean of the function over those: (1, outputs)."""
+        """Compute values against other rows, and the mean of the function over those rows: (1, outputs)."""
         if self.output.is_loss:
-            raise InputError("a contrast has no label to measure a loss by; pair_values(x, z, y=...) takes one")
+            raise InputError("a contrast has no label, which a loss needs; use pair_values(x, z, y=...)")
         against = self.against(theirs)
         return against.explain(ours, None, "shapley", np.float64, False, None), against.expected(None, 1)
 
     def _pairs(self, rows: Matrix, y: Array | None, report: Report | None) -> Iterator[tuple[int, slice, Array]]:
-        """Go through all pairs: a row, a block of the background, and the values, (block, players, outputs)."""
+        """Yield all pairs in blocks: a row, a slice of the background, and the values, (block, players, outputs)."""
         margins = self._forest.margin(rows, self._n_threads)
         n, m, k = len(rows), len(self.background), self.output.n_margins
-        numbers_a_pair = k * self._n_players + 4 * k * k
-        wide = max(1, min(m, 1024, _CHUNK // numbers_a_pair))
-        tall = max(1, _CHUNK // (numbers_a_pair * wide))
+        per_pair = k * self._n_players + 4 * k * k
+        wide = max(1, min(m, 1024, _CHUNK // per_pair))
+        tall = max(1, _CHUNK // (per_pair * wide))
         for start in range(0, n, tall):
             for first in range(0, m, wide):
                 block, others = slice(start, min(start + tall, n)), slice(first, min(first + wide, m))

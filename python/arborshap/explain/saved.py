@@ -1,7 +1,7 @@
-"""Explainers as bytes and files: no pickle inside, and no model library needed to read them.
+"""Explainers as bytes and files, which contain no pickle and can be read without any model library.
 
-The native core writes the forest, the players and the background. What Python adds, names and what the model's library
-does to rows, stands beside them as text; ``docs/saved-format.md`` describes all of it.
+The native core writes the forest, the players and the background. Python adds text: the names, and how the model's
+library prepares rows. ``docs/saved-format.md`` describes the whole format.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ Numbers: TypeAlias = dict[str, NDArray[np.float64]]
 
 
 def to_bytes(state: State) -> bytes:
-    """Write an explainer that needs no other Python object."""
+    """Return an explainer as bytes that need no other Python object."""
     if state.reader.pipeline is not None:
         raise InputError(
-            "the explainer of a Pipeline cannot be saved: its steps are Python objects, which only pickle can keep. "
-            "Pickle the explainer, or save one of the last step with the transformed rows and groups=pipeline[:-1]"
+            "the explainer of a Pipeline cannot be saved, because only pickle can store its steps. Pickle the "
+            "explainer, or save an explainer of the last step with the transformed rows and groups=pipeline[:-1]"
         )
     return _written(state, describe(state.reader.model.encode))
 
 
 def from_bytes(data: Readable, n_jobs: int | None, memory_limit: int | None, limits: Limits) -> State:
-    """Read what `to_bytes` wrote."""
+    """Read an explainer from the bytes of `to_bytes`."""
     state, needs_pipeline = _read(data, n_jobs, memory_limit)
     limits.check_forest(state.forest, "the saved explainer")
     if needs_pipeline:
-        raise ModelError("these bytes are part of a pickled explainer of a Pipeline; unpickle that instead")
+        raise ModelError("these bytes belong to a pickled explainer of a Pipeline; unpickle that explainer instead")
     return state
 
 
 def save(state: State, path: str | os.PathLike[str]) -> None:
-    """Write `to_bytes` to a file: all of it or nothing, also where a process dies halfway."""
+    """Write the bytes of `to_bytes` to a file, completely or not at all, even if the process dies halfway."""
     data = to_bytes(state)
     with appearing_whole(Path(path)) as beside, beside.open("wb") as file:
         file.write(data)
@@ -64,7 +64,7 @@ def save(state: State, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], n_jobs: int | None, memory_limit: int | None, limits: Limits) -> State:
-    """Read what `save` wrote."""
+    """Read an explainer from a file that `save` wrote."""
     data = limits.read(path)
     try:
         return from_bytes(data, n_jobs, memory_limit, limits)
@@ -87,7 +87,7 @@ def to_pickle(state: State) -> tuple[Any, ...]:
 def from_pickle(
     data: bytes, n_jobs: int | None, memory_limit: int | None, pipeline: RawColumns | None, encode: Encode | None
 ) -> State:
-    """Put an explainer together again."""
+    """Put together an explainer that `to_pickle` took apart."""
     state, _ = _read(data, n_jobs, memory_limit, encode)
     return replace(state, reader=replace(state.reader, pipeline=pipeline))
 
@@ -131,13 +131,13 @@ def _written(state: State, recoding: dict[str, Any] | None) -> bytes:
 
 
 def _labels(state: State) -> list[Any] | None:
-    """List the labels of the classes; only a loss needs them, so only a loss is refused if they are odd."""
+    """List the labels of the classes. Only a loss needs them, so only a loss is refused if they cannot be saved."""
     classes = state.reader.model.classes
     labels: list[Any] | None = None if classes is None else np.asarray(classes).tolist()
     if labels is None or all(isinstance(label, (str, int, float, bool)) for label in labels):
         return labels
     if state.model_output == "log_loss":
-        raise InputError(f"the classes are {labels}, and only texts and numbers can be saved")
+        raise InputError(f"the classes are {labels}, but only strings and numbers can be saved; relabel them")
     return None
 
 
@@ -146,7 +146,7 @@ def _read(
 ) -> tuple[State, bool]:
     """Read an explainer, and whether it still lacks the pipeline that pickle keeps beside it."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise InputError(f"a saved explainer is bytes, got a {type(data).__name__}")
+        raise InputError(f"TreeExplainer.from_bytes needs bytes, got a {type(data).__name__}")
     settings = Settings.of("auto", n_jobs, memory_limit)
     core, texts, numbers = _core.Explainer.from_bytes(
         bytes(data), memory_limit=settings.memory_limit, n_threads=settings.n_threads
@@ -154,7 +154,7 @@ def _read(
     about = _About(texts)
     settings = replace(settings, engine=about.of("engine", str))
     has_pipeline = about.of("pipeline", bool)
-    # There is no library to compare with, so nothing is left to verify.
+    # A saved explainer has no library to compare with, so there is nothing to verify.
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
     columns = _columns(about, core, model.spaces_are_underscores, has_pipeline=has_pipeline)
@@ -171,7 +171,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
     native, library = core.forest, about.only("library")
     names = about.of("feature_names", list, optional=True), about.of("output_names", list, optional=True)
     classes = about.of("classes", list, optional=True)
-    # Older files lack the last three entries; what they would say follows from the library's name.
+    # Older files lack these entries, but the library's name implies them.
     sparse, spaces = (
         about.of(f"{name}", bool, optional=True) for name in ("sparse_zero_is_missing", "spaces_are_underscores")
     )
@@ -208,7 +208,7 @@ def _columns(about: _About, core: _core.Explainer, underscored: bool, *, has_pip
 def _with_output(state: State, about: _About, numbers: Numbers) -> State:
     name = about.of("model_output", str)
     if name not in MODEL_OUTPUTS:
-        raise ModelError(f"the saved model_output is {name!r}, which this version does not know")
+        raise ModelError(f"this version does not know the saved model_output {name!r}")
     output = output_of(state.reader.model, name, "auto", has_background=True)
     if output is None:
         return state
@@ -220,7 +220,7 @@ def _with_output(state: State, about: _About, numbers: Numbers) -> State:
 
 
 class _About:
-    """What Python wrote beside the arrays; each entry is checked when it is asked for."""
+    """The description that Python wrote beside the arrays; each entry is checked when it is read."""
 
     def __init__(self, texts: dict[str, list[str]]) -> None:
         self._texts = texts
@@ -233,22 +233,22 @@ class _About:
             raise ModelError("the saved description is not a JSON object")
 
     def only(self, name: str) -> str:
-        """Return a text that stands alone."""
+        """Return the text of a list that must hold exactly one."""
         return self.texts(name, 1)[0]
 
     def texts(self, name: str, count: int | None) -> list[str]:
-        """Return a list of texts, which must have `count` entries."""
+        """Return a list of texts, which must have `count` entries unless `count` is ``None``."""
         found = self._texts.get(name)
         if found is None:
             message = "; the file was not written from Python" if name == "python" else ""
             raise ModelError(f"the saved explainer has no {name!r}{message}")
         if count is not None and len(found) != count:
-            raise ModelError(f"the saved explainer has {len(found)} {name!r} where {count} belong")
+            raise ModelError(f"the saved explainer has {len(found)} {name!r}, but it needs {count}")
         return found
 
     def of(self, name: str, kind: type | tuple[type, ...], *, optional: bool = False) -> Any:
         """Return an entry of the description, which must be of this type."""
         found = self._entries.get(name)
         if not isinstance(found, kind) and not (optional and found is None):
-            raise ModelError(f"the saved {name!r} is {str(found)[:40]!r}, which is not what belongs there")
+            raise ModelError(f"the saved {name!r} has the wrong type: {str(found)[:40]!r}")
         return found

@@ -16,11 +16,11 @@ class Settings:
     Attributes
     ----------
     engine
-        The engine that was asked for.
+        The engine that the caller asked for.
     n_jobs
-        The number of threads that was asked for, in scikit-learn's sense.
+        The number of threads that the caller asked for, in scikit-learn's sense.
     memory_limit
-        The most bytes that tables or a result may take; ``None`` leaves the choice to the engine.
+        Most bytes that tables or a result may take; ``None`` leaves the choice to the engine.
     n_threads
         The number of threads that `n_jobs` means on this machine.
     """
@@ -32,5 +32,5 @@ class Settings:
 
     @classmethod
     def of(cls, engine: Any = "auto", n_jobs: Any = None, memory_limit: Any = None) -> Self:
-        """Check what a caller asked for."""
+        """Check the caller's settings."""
         return cls(str(engine), n_jobs, checked_memory_limit(memory_limit), thread_count(n_jobs))

@@ -1,4 +1,4 @@
-"""The state of an explainer: everything that it is made of, in one frozen object."""
+"""The state of an explainer: everything it consists of, in one frozen object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from arborshap.rows.numbers import Matrix
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What an explainer is made of.
+    """Everything an explainer consists of.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class State:
     output_names
         The names of the outputs, if they have names.
     rescaled
-        What computes probabilities or losses; ``None`` if the raw prediction is explained.
+        The computation of probabilities or losses; ``None`` if the raw prediction is explained.
     """
 
     reader: Reader
@@ -47,7 +47,7 @@ class State:
 
     @classmethod
     def of(cls, reader: Reader, settings: Settings, core: _core.Explainer) -> Self:
-        """Put together an explainer of the raw prediction, and refuse an engine that cannot explain the model."""
+        """Make the state of an explainer of the raw prediction; refuse an engine that cannot explain the model."""
         core.plan(1, "shapley", settings.engine)
         return cls(reader, settings, core, reader.model.forest.output_names)
 
@@ -68,7 +68,7 @@ class State:
         return state.rescaling(output, matrix.copy(), shares)  # the caller's array may change
 
     def rescaling(self, output: ModelOutput, background: Matrix, shares: NDArray[np.float64] | None) -> Self:
-        """Return the state that explains a function of the margins instead of the raw prediction."""
+        """Return a state that explains a function of the margins instead of the raw prediction."""
         rescaled = Rescaled(
             output, self.forest.native, self.core, self.columns.n_players, background, shares, self.settings.n_threads
         )
@@ -92,17 +92,17 @@ class State:
 
     @property
     def n_outputs(self) -> int:
-        """How many numbers are explained per row."""
+        """Number of outputs that are explained per row."""
         return self.forest.n_outputs if self.rescaled is None else self.rescaled.output.n_outputs
 
     @property
     def n_background(self) -> int:
-        """The number of background rows; 0 without a background."""
+        """Number of background rows; 0 without a background."""
         return self.core.n_background
 
     @property
     def model_output(self) -> OutputName:
-        """What is explained."""
+        """The output that is explained."""
         return "raw" if self.rescaled is None else self.rescaled.output.name
 
 

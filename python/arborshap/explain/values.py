@@ -1,4 +1,4 @@
-"""Values of rows that are read already, as arrays."""
+"""Values, as arrays, of rows that were already read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from arborshap.rows.numbers import Matrix
 Array: TypeAlias = NDArray[Any]
 
 _CHUNK = 2**25
-"""Float64 values computed at a time when the result is float32, so that the wide form of all never exists."""
+"""Number of float64 values computed at a time for a float32 result, so that all of them are never held as float64."""
 
 
 def values_of(
@@ -31,19 +31,19 @@ def values_of(
     progress: bool | Report = False,
     y: Any = None,
 ) -> Array:
-    """Compute an index: (rows, players[, players][, outputs])."""
+    """Compute the values of an index: (rows, players[, players][, outputs])."""
     settings = state.settings
     if state.rescaled is not None:
         values = state.rescaled.explain(rows, y, index, dtype, progress, settings.memory_limit)
         return without_single_output(state, values)
     check_no_labels(y)
-    state.reader.verify(rows, "X")  # without a background, these are the first rows to verify the model on
+    state.reader.verify(rows, "X")  # without a background, these may be the first rows to verify the model on
 
-    def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
-        return state.core.explain(part, index, engine=settings.engine, n_threads=settings.n_threads, progress=report)
+    def compute(chunk: Matrix, report: Report | None) -> NDArray[np.float64]:
+        return state.core.explain(chunk, index, engine=settings.engine, n_threads=settings.n_threads, progress=report)
 
     players = (state.columns.n_players,) * order_of_index(index)
-    return _in_parts(state, compute, rows, (len(rows), *players, state.n_outputs), dtype, progress)
+    return _in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), dtype, progress)
 
 
 def pair_values_of(
@@ -54,7 +54,7 @@ def pair_values_of(
     progress: bool | Report = False,
     y: Any = None,
 ) -> Array:
-    """Compute the values of every pair: (rows, reference rows, players[, outputs])."""
+    """Compute the Shapley values of every pair: (rows, reference rows, players[, outputs])."""
     if state.rescaled is not None:
         against = state.rescaled if others is None else state.rescaled.against(others)
         every = against.explain_pairs(rows, y, dtype, progress, state.settings.memory_limit)
@@ -62,18 +62,18 @@ def pair_values_of(
     check_no_labels(y)
     n_others = state.n_background if others is None else len(others)
 
-    def compute(part: Matrix, report: Report | None) -> NDArray[np.float64]:
-        return state.core.explain_pairs(part, others, n_threads=state.settings.n_threads, progress=report)
+    def compute(chunk: Matrix, report: Report | None) -> NDArray[np.float64]:
+        return state.core.explain_pairs(chunk, others, n_threads=state.settings.n_threads, progress=report)
 
     shape = (len(rows), n_others, state.columns.n_players, state.n_outputs)
-    return _in_parts(state, compute, rows, shape, dtype, progress)
+    return _in_chunks(state, compute, rows, shape, dtype, progress)
 
 
 def contrast_of(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, NDArray[np.float64]]:
-    """Compute the mean values of rows against others, (1, players[, outputs]), and the others' mean prediction."""
+    """Compute the mean values of rows against other rows, (1, players[, outputs]), and the others' mean prediction."""
     for what, rows in (("x", ours), ("z", theirs)):
         if len(rows) == 0:
-            raise InputError(f"{what} has no rows; a contrast needs at least one on either side")
+            raise InputError(f"{what} has no rows; a contrast needs at least one row on each side")
     if state.rescaled is not None:
         values, base = state.rescaled.contrast(ours, theirs)
     else:
@@ -85,14 +85,14 @@ def contrast_of(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, NDAr
 
 
 def base_values_of(state: State, n_rows: int, y: Any) -> NDArray[np.float64]:
-    """Return what the values of each row are measured from: (rows, outputs)."""
+    """Return the base value of each row, from which its values are measured: (rows, outputs)."""
     base = np.empty((n_rows, state.n_outputs))
     base[:] = state.core.expected_value if state.rescaled is None else state.rescaled.expected(y, n_rows)
     return base
 
 
 def predictions_of(state: State, rows: Matrix) -> NDArray[np.float64] | None:
-    """Return what base value and values add up to, (rows, outputs); ``None`` for a loss, which needs labels."""
+    """Return the sum of base value and values, (rows, outputs); ``None`` for a loss, which needs labels."""
     margins = state.forest.margin(rows, state.settings.n_threads)
     if state.rescaled is None:
         return margins
@@ -104,7 +104,7 @@ def without_single_output(state: State, values: Array) -> Array:
     return values.reshape(values.shape[:-1]) if state.n_outputs == 1 else values
 
 
-def _in_parts(
+def _in_chunks(
     state: State,
     compute: Callable[[Matrix, Report | None], NDArray[np.float64]],
     rows: Matrix,
@@ -112,12 +112,12 @@ def _in_parts(
     dtype: Any,
     progress: bool | Report,
 ) -> Array:
-    """Compute all rows at once, or in parts where each is narrowed to float32 before the next is computed."""
+    """Compute all rows at once, or in chunks that are each narrowed to float32 before the next is computed."""
     kind = checked_dtype(dtype)
     check_fits(shape, kind, state.settings.memory_limit)
     if 0 in shape:
         return without_single_output(state, np.empty(shape, kind))
-    if progress is False and kind == np.float64:  # nothing to tell and nothing to narrow: one row asks for speed
+    if progress is False and kind == np.float64:  # the fast way for a single row: nothing to report or narrow
         return without_single_output(state, compute(rows, None))
     with reporting(progress) as report:
         if kind == np.float64:
@@ -126,13 +126,13 @@ def _in_parts(
             values = np.empty(shape, kind)
             step = max(1, _CHUNK // prod(shape[1:]))
             for start in range(0, len(rows), step):
-                part = rows[start : start + step]
-                values[start : start + step] = compute(part, _share(report, start, len(part), len(rows)))
+                chunk = rows[start : start + step]
+                values[start : start + step] = compute(chunk, _share(report, start, len(chunk), len(rows)))
         if report is not None:
             report(1.0)
     return without_single_output(state, values)
 
 
 def _share(report: Report | None, start: int, length: int, total: int) -> Report | None:
-    """Turn the fraction of one part into the fraction of the whole."""
+    """Turn the fraction done of one chunk into the fraction done of the whole."""
     return None if report is None else lambda fraction: report((start + fraction * length) / total)

@@ -1,4 +1,4 @@
-"""The gate: before anything is explained, the trees as read must predict what the model's own library predicts."""
+"""Verification: before anything is explained, the trees as read must predict what the model's library predicts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arborshap.models.model import Model
 from arborshap.rows.numbers import Matrix
 
 SAMPLE = 1000
-_SEARCHED = 100_000  # rows of a huge background looked at for extremes
+_SEARCHED = 100_000  # rows of a huge background that are searched for extremes
 
 
 def verify(
@@ -23,34 +23,47 @@ def verify(
     *,
     own_prediction: Callable[[NDArray[np.intp]], NDArray[np.float64]] | None = None,
 ) -> None:
-    """Compare our margin with the library's raw prediction on rows of the background, which the caller calls `what`.
+    """Compare our margin with the library's raw prediction on rows of the background.
 
-    `own_prediction` is asked instead of the model where that is part of something larger: a pipeline predicts the raw
-    rows of these numbers.
+    Parameters
+    ----------
+    model
+        The model as read.
+    background
+        The rows to choose from.
+    what
+        What to call these rows in messages.
+    n_threads
+        Number of threads for our margin.
+    own_prediction
+        Predicts the raw rows at these positions, and is called instead of the model. A pipeline needs it, because its
+        model never sees raw rows.
 
     Raises
     ------
     VerificationError
-        If they differ by more than the library's own arithmetic can explain.
+        If they differ by more than the library's own rounding can explain.
     InputError
         If the library refuses to predict these rows.
     """
     raw_predict = model.raw_predict
     if raw_predict is None:
         return
-    numbers = rows_to_verify(background)
-    rows = background[numbers]
+    positions = rows_to_verify(background)
+    rows = background[positions]
     try:
-        theirs = np.asarray(raw_predict(rows) if own_prediction is None else own_prediction(numbers), dtype=np.float64)
+        predicted = raw_predict(rows) if own_prediction is None else own_prediction(positions)
+        theirs = np.asarray(predicted, dtype=np.float64)
     except Exception as error:
         message = (
-            f"{what}: {model.library} itself refuses to predict these rows ({error}); verify=False skips asking it"
+            f"{what}: {model.library} itself refuses to predict these rows ({error}); verify=False skips this check"
         )
         raise InputError(message) from error
     ours = model.forest.native.margin(rows, n_threads)
     if theirs.shape != ours.shape:
         raise VerificationError(
-            f"{model.library} predicts an array of shape {theirs.shape} where the trees as read give {ours.shape}"
+            f"{model.library} predicts an array of shape {theirs.shape}, but the trees as read give {ours.shape}; "
+            "please report it with the model"
         )
     gap = np.where(ours == theirs, 0.0, np.abs(ours - theirs))
     gap[np.isnan(gap)] = np.inf
@@ -59,18 +72,18 @@ def verify(
         at, output = np.unravel_index(int(np.where(wrong, gap, -1.0).argmax()), gap.shape)
         which = f" for output {output}" if ours.shape[1] > 1 else ""
         raise VerificationError(
-            f"row {numbers[at]} of {what}: {model.library} predicts {float(theirs[at, output])!r}{which}, but the "
+            f"row {positions[at]} of {what}: {model.library} predicts {float(theirs[at, output])!r}{which}, but the "
             f"trees as read give {float(ours[at, output])!r}; {int(wrong.any(axis=1).sum())} of {len(rows)} rows "
-            "differ. The values would explain another model. Check that these are the numbers the model itself "
-            "is given; if they are, please report it with the model. verify=False explains the trees as read."
+            "differ. The values would explain another model. Check that the model itself is given these numbers; if "
+            "it is, please report it with the model. verify=False explains the trees as read."
         )
 
 
 def rows_to_verify(background: Matrix) -> NDArray[np.intp]:
-    """Choose all rows of a small background, about a thousand of a large one that reach many leaves.
+    """Choose the positions of all rows of a small background, or of about a thousand rows that reach many leaves.
 
-    Half are spread evenly; half hold the least, the greatest or a missing value of some feature, since those take the
-    outer branches.
+    Half of those are spread evenly. The other half hold the least, the greatest or a missing value of some feature,
+    because such rows take the outer branches.
     """
     n = len(background)
     if n <= SAMPLE:
@@ -93,7 +106,8 @@ def rows_to_verify(background: Matrix) -> NDArray[np.intp]:
 def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return, per output, the scale to which the library's rounding is relative.
 
-    A margin may be small because large leaves cancel, so the largest leaf counts as well as the largest margin.
+    A margin may be small because large leaves cancel, so the scale is the largest leaf or the largest margin, whichever
+    is larger.
     """
     forest = model.forest
     sizes = np.abs(forest.base)

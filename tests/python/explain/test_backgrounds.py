@@ -103,9 +103,9 @@ def test_what_only_rows_can_give_is_refused() -> None:
     from sklearn.ensemble import GradientBoostingClassifier
 
     classifier = GradientBoostingClassifier(n_estimators=2).fit(X, data().binary)
-    with pytest.raises(InputError, match="'probability' needs the rows of the background themselves"):
+    with pytest.raises(InputError, match="'probability' needs background rows"):
         TreeExplainer(classifier, Background(classifier, X), model_output="probability")
-    with pytest.raises(InputError, match="a Background has its weights in it"):
+    with pytest.raises(InputError, match="a Background already includes its weights"):
         TreeExplainer(MODEL, Background(MODEL, X), sample_weight=np.ones(len(X)))
     deep = TreeExplainer(DEEP, Background(DEEP, DEEP_X))
     with pytest.raises(InputError, match="has no order of its rows"):

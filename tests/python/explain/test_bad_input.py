@@ -85,7 +85,7 @@ def test_every_method_checks_its_rows(method: str) -> None:
     [
         ({"data": background()[:0]}, "data has no rows"),
         ({"data": None, "feature_perturbation": "interventional"}, "data is missing"),
-        ({"data": None, "sample_weight": np.ones(30)}, "sample_weight weighs the rows of data, and there"),
+        ({"data": None, "sample_weight": np.ones(30)}, "weights of the rows of data, but there is no data"),
         ({"sample_weight": np.zeros(30)}, r"sample_weight sums to 0\.0"),
         ({"sample_weight": np.ones(29)}, r"sample_weight has shape \(29,\), but data has 30 rows"),
         ({"sample_weight": np.ones((30, 1))}, r"sample_weight has shape \(30, 1\)"),

@@ -568,7 +568,7 @@ def test_without_data_pairs_need_their_reference_rows() -> None:
     explain = TreeExplainer(regressor())
     expected = TreeExplainer(regressor(), rows()).pair_values(rows()[:3])
     np.testing.assert_allclose(explain.pair_values(rows()[:3], rows()), expected, atol=1e-12)
-    with pytest.raises(InputError, match="this explainer has no background: give Z"):
+    with pytest.raises(InputError, match="this explainer has no background; give the reference rows Z"):
         explain.pair_values(rows()[:3])
     np.testing.assert_allclose(explain.contrast(rows()[0], rows()[1]).values, expected[0, 1], atol=1e-12)
 

@@ -265,7 +265,7 @@ def test_a_forest_of_classifiers_predicts_probabilities_already() -> None:
     raw, probability = (TreeExplainer(model.model, X, model_output=output) for output in ("raw", "probability"))
     np.testing.assert_array_equal(probability.shap_values(X[:5]), raw.shap_values(X[:5]))
     assert probability.taylor_values(X[:5]).shape == (5, 5, 5, 3)
-    with pytest.raises(UnsupportedModelError, match="log loss of one that is 0 is infinite"):
+    with pytest.raises(UnsupportedModelError, match="log loss of a zero probability is infinite"):
         TreeExplainer(model.model, X, model_output="log_loss")
 
 
@@ -411,7 +411,7 @@ def test_labels_may_be_chances_where_there_are_two_classes() -> None:
     ("name", "y", "message"),
     [
         ("lightgbm", None, "needs y, the true label of each row"),
-        ("lightgbm", [0, 1, 2, 0], "y of row 2 is 2; labels are 0 or 1, or a chance in between"),
+        ("lightgbm", [0, 1, 2, 0], "y of row 2 is 2; labels are 0, 1 or a probability in between"),
         ("lightgbm", [0, np.nan, 1, 0], "y of row 1 is nan"),
         ("lightgbm", [0, 1], r"y has shape \(2,\), but there are 4 rows"),
         ("lightgbm", ["a", "b", "a", "b"], "y must be numbers"),
@@ -436,15 +436,15 @@ def test_what_is_not_defined_is_refused() -> None:
     for call in (probability.taylor_values, probability.shap_interaction_values, probability.banzhaf_values):
         with pytest.raises(InputError, match="only the Shapley values of pairs"):
             call(X[:2])
-    with pytest.raises(InputError, match="depends on a row's label"):
+    with pytest.raises(InputError, match="depends on the label of a row"):
         _ = loss.expected_value
     with pytest.raises(InputError, match=r"pair_values\(x, z, y=...\)"):
         loss.contrast(X[0], X[1])
     for explainer in (probability, TreeExplainer(model, X)):
         for with_labels in (explainer.shap_values, lambda X, y, e=explainer: e.pair_values(X, y=y)):
-            with pytest.raises(InputError, match="model_output='log_loss' only"):
+            with pytest.raises(InputError, match="only used with model_output='log_loss'"):
                 with_labels(X[:1], [1])
-    with pytest.raises(InputError, match="give data, the background"):
+    with pytest.raises(InputError, match="needs a background"):
         TreeExplainer(model, model_output="probability")
     with pytest.raises(InputError, match="which engine='pattern' does not give"):
         TreeExplainer(model, X, model_output="probability", engine="pattern")

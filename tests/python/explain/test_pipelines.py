@@ -112,7 +112,7 @@ def test_groups_join_raw_columns_on_top_of_what_the_steps_mix() -> None:
     ]
     with pytest.raises(InputError, match="group 'g' lists the column 'nowhere'"):
         TreeExplainer(it.pipeline, it.Z, groups={"g": ["nowhere"]})
-    with pytest.raises(InputError, match="explained in its raw columns already"):
+    with pytest.raises(InputError, match="already explained by its raw columns"):
         TreeExplainer(it.pipeline, it.Z, groups=it.pipeline[:-1])
 
 

@@ -38,9 +38,9 @@ def test_what_a_step_refuses_is_told_with_its_name() -> None:
 def test_what_is_no_tree_model_at_the_end_is_refused() -> None:
     frame = table(50, gaps=False)[["w", "v"]]
     scaled = make_pipeline(StandardScaler(), PCA()).fit(frame)
-    with pytest.raises(UnsupportedModelError, match="ends in PCA, which predicts nothing"):
+    with pytest.raises(UnsupportedModelError, match="ends in PCA, which has no predict"):
         TreeExplainer(scaled, frame)
-    with pytest.raises(UnsupportedModelError, match="ends in 'passthrough', which predicts nothing"):
+    with pytest.raises(UnsupportedModelError, match="ends in 'passthrough', which has no predict"):
         TreeExplainer(Pipeline([("scale", StandardScaler()), ("no", "passthrough")]).fit(frame), frame)
     with pytest.raises(UnsupportedModelError, match="LinearRegression is not supported"):
         TreeExplainer(make_pipeline(StandardScaler(), LinearRegression()).fit(frame, frame["w"]), frame)
@@ -50,7 +50,7 @@ def test_what_is_no_tree_model_at_the_end_is_refused() -> None:
     with pytest.raises(ModelError, match="first step, ColumnTransformer, is not fitted"):
         TreeExplainer(unfitted)
     text = make_pipeline(CountVectorizer(), forest()).fit(["a cat", "a dog"] * 5, [0.0, 1.0] * 5)
-    with pytest.raises(UnsupportedModelError, match=r"first step, CountVectorizer, .* does not know its columns"):
+    with pytest.raises(UnsupportedModelError, match=r"first step, CountVectorizer, .* does not record its columns"):
         TreeExplainer(text, ["a cat"])
 
 
@@ -59,7 +59,7 @@ def test_a_step_that_drops_rows_is_refused() -> None:
     pipeline = make_pipeline(FunctionTransformer(lambda rows: rows, feature_names_out="one-to-one"), forest())
     pipeline.fit(frame, frame["w"])
     pipeline[0].func = lambda rows: rows[rows["w"] > 0]
-    with pytest.raises(InputError, match=r"data: of 20 rows the pipeline's steps make \d+; each needs one"):
+    with pytest.raises(InputError, match=r"data: the pipeline's steps turn 20 rows into \d+; they must keep every row"):
         TreeExplainer(pipeline, frame[:20])
 
 

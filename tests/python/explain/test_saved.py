@@ -233,7 +233,7 @@ def test_a_pipeline_is_pickled_but_not_saved(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(explainer))
     assert_same(again, explainer, frame[:5])
     inner = next(part for part in pickle.loads(pickle.dumps(explainer)).__reduce__()[1] if isinstance(part, bytes))
-    with pytest.raises(ModelError, match="part of a pickled explainer of a Pipeline"):
+    with pytest.raises(ModelError, match="belong to a pickled explainer of a Pipeline"):
         TreeExplainer.from_bytes(inner)
 
 
@@ -349,7 +349,7 @@ def test_what_is_refused_is_named(tmp_path: Path) -> None:
         TreeExplainer.from_bytes(content[:40] + b"?" + content[41:])
     with pytest.raises(ModelError, match="version 7 of the format, and this arborshap reads version 1"):
         TreeExplainer.from_bytes(sealed(content[:8] + b"\7\0\0\0" + content[12:]))
-    with pytest.raises(InputError, match="a saved explainer is bytes, got a str"):
+    with pytest.raises(InputError, match="needs bytes, got a str"):
         TreeExplainer.from_bytes("explainer")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="n_jobs"):
         TreeExplainer.from_bytes(content, n_jobs=0)

@@ -60,7 +60,7 @@ def test_saved_texts_that_were_changed() -> None:
     content = (CORPUS / "saved" / "rows").read_bytes()
     for old, new, message in [
         (b'"engine": "auto"', b'"engine": "aut]"', "the saved engine cannot explain the saved model"),
-        (b'"model_output": "raw"', b'"model_output": "war"', "the saved model_output is 'war'"),
+        (b'"model_output": "raw"', b'"model_output": "war"', "the saved model_output 'war'"),
     ]:
         assert old in content
         with pytest.raises(ModelError, match=message):
