@@ -1,1 +1,1 @@
-"""What users receive: explanations, importances, and the frames they turn into."""
+"""Results: explanations, importances, and the frames made of them."""

@@ -1,4 +1,4 @@
-"""The result of explaining rows: values, with the names, data and base values needed to read or draw them."""
+"""The result of explaining rows: values, with the names, data and base values that are needed to read or draw them."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ if TYPE_CHECKING:
 class Explanation:
     """Values of one index for some rows.
 
-    The axes of `values` are rows, players and outputs, in this order: players twice for an index of pairs, and no
-    axis of outputs for a model that has one. For Shapley values, a row's base value and values add up to the model's
-    raw prediction.
+    The axes of `values` are rows, players and outputs, in this order. An index of pairs has two axes of players, and a
+    model with one output has no axis of outputs. For Shapley values, the base value and the values of a row add up to
+    the model's prediction.
 
     Slicing keeps everything aligned: ``explanation[3]``, ``explanation[10:20]``, ``explanation[mask]``,
-    ``explanation[:, "age"]``, ``explanation[:, ["age", "sex"]]``, ``explanation[..., "class a"]``. A single number or
-    name drops its axis. Each axis is selected by itself, so two lists select a block.
+    ``explanation[:, "age"]``, ``explanation[:, ["age", "sex"]]``, ``explanation[..., "class a"]``. A single position or
+    name drops its axis. Each axis is selected independently, so two lists select a block.
 
     Parameters
     ----------
     values
-        The values, (rows, players), (rows, players, outputs), or with players twice.
+        The values: (rows, players) or (rows, players, outputs), with two axes of players for an index of pairs.
     base_values
-        What the values are measured from, (rows,) or (rows, outputs).
+        The base values that the values are measured from: (rows,) or (rows, outputs).
     feature_names
-        The players' names, in the order of `values`: features, or groups of them.
+        The players' names, in the order of `values`: features, or groups of features.
     index
-        What was computed: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
+        The index that was computed: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
     model_output
-        What the values add up to: the ``"raw"`` prediction, its ``"probability"`` or its ``"log_loss"``.
+        The output that the values add up to: ``"raw"``, ``"probability"`` or ``"log_loss"``.
     data
-        The rows that were explained, one column per model feature. Without groups that is one column per player, as
-        in `values`; with groups a player may own several columns, and `data_players` says whose each one is.
+        The rows that were explained, with one column per model feature. Without groups, that is one column per player,
+        as in `values`. With groups, a player may own several columns, and `data_players` names the owner of each.
     data_names
-        The names of the columns of `data`; `feature_names` if left out.
+        The names of the columns of `data`. The default is `feature_names`.
     data_players
-        The name of the player each column of `data` belongs to; `feature_names` if left out.
+        The name of the player that each column of `data` belongs to. The default is `data_names`.
     output_names
-        The outputs' names; numbers if left out and there are several.
+        The outputs' names. If omitted, several outputs are called "0", "1", ...
     row_labels
-        The labels of the rows, when they came in a frame that had some.
+        The labels of the rows, if they came in a frame that has labels.
     reference
-        For a contrast with one row, that row; columns as in `data`.
+        In a contrast with one row, that row; its columns are those of `data`.
     provenance
-        The explainer and the rows that the values came from; the explainer sets it, and pickling leaves it out.
+        The explainer and the rows that the values came from. The explainer sets it, and pickling omits it.
     frame_kind
-        The frame that the rows came in, which says what `to_frame` makes; the explainer sets it.
+        The kind of frame that the rows came in, which `to_frame` returns by default. The explainer sets it.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Explanation:
         picks = [pick_along(s, axis, n) for s, axis, n in zip(selectors, self.axes, self.values.shape, strict=True)]
         picked = [axis.take(pick) for axis, pick in zip(self.axes, picks, strict=True)]
         result = copy.copy(self)
-        for i in reversed(range(len(picks))):  # from the last, so that a dropped axis moves none still to come
+        for i in reversed(range(len(picks))):  # from the last axis, so that dropping one does not move the others
             result.values = result.values[(slice(None),) * i + (picks[i],)]
         result.axes = tuple(axis for axis, pick in zip(picked, picks, strict=True) if not isinstance(pick, int))
         for axis, pick in zip(picked, picks, strict=True):
@@ -150,16 +150,16 @@ class Explanation:
         return result
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000) -> Path:
-        """Write a page that shows the explanation to anyone with a browser: one file, which needs no network.
+        """Write a page that shows the explanation in a browser: one file that needs no network.
 
         Parameters
         ----------
         path
-            The file to write, such as ``"page.html"``. It appears whole or not at all.
+            The file to write, such as ``"page.html"``. It appears complete or not at all.
         title
-            The page's heading.
+            The heading of the page.
         max_rows
-            The most rows to put into the page, spread evenly over all; the page says how many were left out.
+            Most rows to include, spread evenly over all rows. The page says how many rows it leaves out.
 
         Returns
         -------
@@ -178,17 +178,19 @@ class Explanation:
         return Plots(self)
 
     def to_frame(self, kind: Literal["pandas", "polars", "pyarrow"] | None = None) -> Any:
-        """Turn into a frame of the kind that the rows came in.
+        """Return the values as a frame of the kind that the rows came in.
 
-        Values of rows by players, or by outputs, are a frame of that shape with the names as columns; from pandas it
-        has the index of the rows. Anything else, such as an index of pairs, several outputs or a single row, has one
-        row a value, in the column ``value``, and beside it what the value is of in the columns ``row``, ``player``,
-        ``other_player`` and ``output``, as far as there are such. Base values are not in it.
+        Values of rows by players, or of rows by outputs, become a frame of that shape with the names as columns; for
+        pandas it has the index of the rows. Any other values, such as those of an index of pairs, of several outputs or
+        of a single row, become a long frame with one line per value. Its column ``value`` holds the value, and its
+        columns ``row``, ``player``, ``other_player`` and ``output``, as far as they apply, say what the value belongs
+        to. Base values are not included.
 
         Parameters
         ----------
         kind
-            The library whose frame to make. By default that of the rows, and pandas for rows that came in no frame.
+            The library of the frame to make. The default is the library of the frame that the rows came in, or pandas
+            if they came in none.
 
         Returns
         -------
@@ -198,10 +200,10 @@ class Explanation:
         return frame_of(self, kind)
 
     def to_shap(self) -> Any:
-        """Turn into a `shap.Explanation`, for every plot that shap has.
+        """Return a `shap.Explanation` of the same values, for shap's own plots.
 
-        shap draws one number per player. A group of several columns has none, so its data are NaN there (drawn grey),
-        and the plots that print data print the group's cells, separated by commas.
+        shap draws one number per player. A group of several columns has no single number, so its data are NaN, which
+        shap draws grey. Plots that print data print the group's cells, separated by commas.
 
         Returns
         -------
@@ -247,7 +249,7 @@ class Explanation:
         return any(axis.kind == kind for axis in self.axes)
 
     def players_by_axis(self) -> list[list[str]]:
-        """The names along each axis of players; after a selection, those of an index of pairs may differ."""
+        """Return the names along each axis of players; after a selection, those of an index of pairs may differ."""
         return [axis.names for axis in self.axes if axis.kind == "player"]
 
     def _check_shapes(self) -> None:
@@ -263,25 +265,25 @@ class Explanation:
             raise InputError(message)
         named = self.data_players == self.feature_names or set(self.data_players) == set(self.feature_names)
         if len(self.data_players) != len(self.data_names) or not named:
-            raise InputError("data_players must name, for every data column, the player it belongs to")
+            raise InputError("data_players must name the player of every data column")
         if self.data is not None and self.data.shape != (shape[0], len(self.data_names)):
             message = f"data must have {shape[0]} rows and {len(self.data_names)} columns, got shape {self.data.shape}"
             raise InputError(message)
 
     def _one_selector_per_axis(self, key: Selector | tuple[Selector, ...]) -> list[Selector]:
-        parts = list(key) if isinstance(key, tuple) else [key]
-        gaps = [i for i, part in enumerate(parts) if part is Ellipsis]
-        given = len(parts) - len(gaps)
+        selectors = list(key) if isinstance(key, tuple) else [key]
+        gaps = [i for i, selector in enumerate(selectors) if selector is Ellipsis]
+        given = len(selectors) - len(gaps)
         if len(gaps) > 1:
-            raise IndexError("an explanation's index can have only one '...'")
+            raise IndexError("an explanation can be selected with only one '...'")
         if given > len(self.axes):
-            raise IndexError(f"{given} selectors for an explanation with {len(self.axes)} axes")
+            raise IndexError(f"there are {given} selectors, but the explanation has {len(self.axes)} axes")
         gap = gaps[0] if gaps else given
         everything: list[Selector] = [slice(None)] * (len(self.axes) - given)
-        return [*parts[:gap], *everything, *parts[gap + 1 :]]
+        return [*selectors[:gap], *everything, *selectors[gap + 1 :]]
 
     def _data_per_player(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-        """Return the data with one column per player, and the cells to print where that loses something."""
+        """Return the data with one column per player, and the cells to print if that loses information."""
         if self.data is None or self.data_players == self.feature_names:
             return self.data, None
         if not set(self.feature_names) <= set(self.data_players) or not self.has("player"):
@@ -311,7 +313,7 @@ def _take_rows(explanation: Explanation, pick: Pick) -> None:
 
 
 def _take_players(explanation: Explanation, picked: list[list[str]]) -> None:
-    """Keep the columns of the players still in the values, in the order of the first axis of players."""
+    """Keep the columns of the players that are still in the values, in the order of the first axis of players."""
     left = explanation.players_by_axis()
     first = picked[0]
     players = first + [name for names in picked[1:] for name in names if name not in set(first)]

@@ -1,4 +1,4 @@
-"""Explanations as frames, of the kind that the rows came in."""
+"""Explanations as result frames, of the kind that the rows came in."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ KINDS = ("pandas", "polars", "pyarrow")
 
 
 def frame_of(explanation: Explanation, kind: str | None) -> Any:
-    """Make a frame of an explanation's values.
+    """Make a result frame of an explanation's values.
 
     Parameters
     ----------
     explanation
         The explanation.
     kind
-        The library whose frame to make; if left out, that of the frame the rows came in, or else pandas.
+        The library of the frame to make. The default is the library of the frame that the rows came in, or pandas.
     """
     came_in, axes = explanation.frame_kind, [(axis.kind, axis.names) for axis in explanation.axes]
     library = checked_choice("kind", kind, KINDS) if kind is not None else (came_in.kind if came_in else "pandas")
@@ -37,14 +37,14 @@ def frame_of(explanation: Explanation, kind: str | None) -> Any:
         values = explanation.values
         names = list(axes[1][1]) if len(axes) == 2 else ["value"]
         if len(set(names)) < len(names):
-            raise InputError("a frame has one column a player, and some player is selected more than once")
+            raise InputError("a frame has one column per player, but a player is selected more than once")
         columns = {name: values if len(axes) == 1 else values[:, j] for j, name in enumerate(names)}
         return _frame(library, columns, labels)
     return _frame(library, _long(explanation.values, axes, labels), None)
 
 
 def _long(values: NDArray[Any], axes: Sequence[tuple[str, Sequence[str]]], labels: Any) -> dict[str, Any]:
-    """One row a value, beside the row, players and output that it is of."""
+    """Make the columns of a long frame: one line per value, with its row, players and output."""
     columns: dict[str, Any] = {}
     for at, (kind, names) in enumerate(axes):
         along = (np.arange(values.shape[at]) if labels is None else np.asarray(labels)) if kind == "row" else names

@@ -1,4 +1,4 @@
-"""How much each player, or pair of players, matters over many rows; and the largest values of each row."""
+"""Importance of each player, or pair of players, over many rows; and the largest values of each row."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Array = NDArray[Any]
 
 
 class TopValues(NamedTuple):
-    """The values of largest size in each row, the largest first; of equal ones, the first player's.
+    """The values with the largest absolute value in each row, largest first; in a tie, the earlier player comes first.
 
     Attributes
     ----------
     players
-        Whose they are, as positions in `feature_names`: (rows, k), or (rows, k, outputs).
+        The players that the values belong to, as positions in `feature_names`: (rows, k), or (rows, k, outputs).
     values
         The values, with their signs, in the same shape.
     """
@@ -31,21 +31,22 @@ class TopValues(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Importance:
-    """How much each player, or each pair of players, matters over some rows: the mean size of its values.
+    """How much each player, or each pair of players, matters over some rows: the mean absolute value of its values.
 
     Attributes
     ----------
     values
-        The mean |value| over the rows: (players,) or (players, outputs); for an index of pairs (players, players) or
-        (players, players, outputs), main effects on the diagonal and half of a pair's effect on either side of it.
+        The mean |value| over the rows: (players,) or (players, outputs). For an index of pairs, (players, players) or
+        (players, players, outputs), with main effects on the diagonal and half of each pair's effect on either side of
+        it.
     feature_names
         The players' names, in the order of `values`.
     index
-        What was averaged: ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
+        The index that was averaged: ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
     n_rows
-        How many rows were averaged over.
+        Number of rows in the mean.
     output_names
-        The outputs' names, for a model that has several.
+        The outputs' names, if the model has several outputs; otherwise ``None``.
     """
 
     values: NDArray[np.float64]
@@ -55,10 +56,10 @@ class Importance:
     output_names: list[str] | None = None
 
     def ranked(self, k: int | None = None) -> list[tuple[str, float]] | list[tuple[str, str, float]]:
-        """List the `k` most important with their importance, the largest first; all if `k` is left out.
+        """List the `k` most important players or pairs with their importance, in descending order.
 
-        Several outputs are added up. For an index of pairs each pair is listed once, with both of its halves; a player
-        beside itself is its main effect.
+        If `k` is omitted, all are listed. Several outputs are summed. For an index of pairs, each pair is listed once,
+        with the sum of its two halves, and a main effect is listed as a player paired with itself.
         """
         if k is not None:
             k = whole_number("k", k, 1, 2**62, "a whole number from 1 up, or None for all")
@@ -70,7 +71,7 @@ class Importance:
         return [(names[i], names[j], float(sizes[i, j])) for i, j in zip(first, second, strict=True)]
 
     def to_frame(self) -> Any:
-        """Turn into a pandas DataFrame: names and importance, largest first, and a column per output if several."""
+        """Return a pandas DataFrame of names and importance, largest first, with one column per output if several."""
         try:
             import pandas as pd
         except ImportError as missing:
@@ -90,7 +91,7 @@ class Importance:
         return f"<Importance {self.index}: {len(self.feature_names)} players over {self.n_rows} rows; {largest}>"
 
     def _whole_pairs(self) -> NDArray[np.float64]:
-        """Both halves of each pair in one place."""
+        """Add the two halves of each pair."""
         if self.index not in PAIR_INDICES:
             return self.values
         whole = 2 * self.values
@@ -99,7 +100,7 @@ class Importance:
         return whole
 
     def _largest_first(self) -> tuple[tuple[NDArray[np.intp], ...], NDArray[np.float64]]:
-        """The positions of players or pairs from the most to the least important, and the importance of each."""
+        """Return the positions of players or pairs from the most to the least important, and the importance of each."""
         sizes = self._whole_pairs()
         if self.output_names is not None:
             sizes = sizes.sum(axis=-1)

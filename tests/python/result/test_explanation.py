@@ -206,17 +206,17 @@ def test_a_reference_row_follows_the_players() -> None:
 @pytest.mark.parametrize(
     ("key", "error", "message"),
     [
-        (5, IndexError, "row 5 of 5"),
-        ([0, -6], IndexError, "row -6 of 5"),
-        ((slice(None), 3), IndexError, "player 3 of 3"),
+        (5, IndexError, "there is no row 5; there are 5"),
+        ([0, -6], IndexError, "there is no row -6; there are 5"),
+        ((slice(None), 3), IndexError, "there is no player 3; there are 3"),
         ((slice(None), "height"), InputError, "no player is called 'height'; there are 'age', 'sex', 'race'"),
         ((..., "maybe"), InputError, "no output is called 'maybe'"),
-        ("age", IndexError, "rows have no names to select 'age' by"),
-        ((0, 0, 0, 0), IndexError, "4 selectors for an explanation with 3 axes"),
+        ("age", IndexError, "rows cannot be selected by a name such as 'age'"),
+        ((0, 0, 0, 0), IndexError, "there are 4 selectors, but the explanation has 3 axes"),
         ((..., 0, ...), IndexError, "only one"),
         ([True, False], IndexError, "mask of length 5"),
-        (1.5, IndexError, "rows are selected by"),
-        (True, IndexError, "rows are selected by"),
+        (1.5, IndexError, "select rows by"),
+        (True, IndexError, "select rows by"),
     ],
 )
 def test_a_wrong_selection_is_refused(key: Any, error: type[Exception], message: str) -> None:

@@ -107,7 +107,7 @@ def test_a_single_row_and_a_contrast_are_long() -> None:
 
 
 def test_a_player_twice_is_refused() -> None:
-    with pytest.raises(InputError, match="some player is selected more than once"):
+    with pytest.raises(InputError, match="a player is selected more than once"):
         EXPLAINER(X)[:, ["a", "a"]].to_frame()
 
 
