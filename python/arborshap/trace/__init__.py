@@ -1,4 +1,4 @@
-"""The paper's walk down one tree for one pair of rows, written down step by step."""
+"""The paper's walk down one tree for one pair of rows, recorded step by step."""
 
 from arborshap.trace.steps import Edge, EdgeType, Leaf, Split
 from arborshap.trace.trace import Trace

@@ -1,4 +1,4 @@
-"""The picture of a trace: the tree from left to right, its leaves beside a table in which they add up to phi."""
+"""The drawing of a trace: the tree from left to right, and beside its leaves a grid in which they add up to phi."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from arborshap.trace.trace import Trace
 
-# The paper's green, red, blue and black, in shades that stay apart for colour-blind eyes. B is the colour of text.
+# The paper's green, red, blue and black, in shades that colour-blind readers can tell apart. B is the colour of text.
 EDGE_COLOURS = {"X": "#159a70", "Z": "#d1495b", "F": "#2c77b8"}
 
 _COLUMN, _ROW, _CELL = 1.8, 0.42, 0.74
-"""Inches: from a split to the next, from a leaf to the next, and the width of a cell of the table."""
+"""Inches: from one split to the next, from one leaf to the next, and the width of a cell of the grid."""
 
 
 def draw(trace: Trace, output: str | None, max_leaves: int, max_players: int, ax: Axes | None) -> Axes:
-    """Draw the tree and the table."""
-    k = _output_number(trace, output)
+    """Draw the tree and the grid."""
+    k = _output_position(trace, output)
     picture = _Picture.of(trace, k, max_leaves, max_players)
     width = picture.tree_width + _CELL * (3.4 + len(picture.players)) + 0.3
     height = _ROW * (picture.n_rows + 3.4)
@@ -37,14 +37,14 @@ def draw(trace: Trace, output: str | None, max_leaves: int, max_players: int, ax
     for step in picture.drawn:
         if isinstance(step, Split):
             _draw_split(ax, picture, step)
-    _draw_table(ax, picture, k)
+    _draw_grid(ax, picture, k)
     _draw_legend(ax, trace, k)
     return ax
 
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """Where everything goes: rows count from the top, one for each leaf; columns are depths."""
+    """Where everything is drawn: rows count from the top, one per leaf, and columns are depths."""
 
     trace: Trace
     drawn: list[Split | Leaf]
@@ -72,7 +72,7 @@ class _Picture:
                 parent = steps[parent].parent
         leaves = _from_top(trace, steps, drawn)
         row = {leaf.node: float(i) for i, leaf in enumerate(leaves)}
-        for step in reversed(trace.steps):  # children come after their split, so backwards they are placed first
+        for step in reversed(trace.steps):  # children come after their split, so in reverse they are placed first
             if isinstance(step, Split) and step.node in drawn:
                 places = [row[edge.child] for edge in (step.left, step.right) if edge.child in row]
                 row[step.node] = sum(places) / len(places)
@@ -134,7 +134,7 @@ def _draw_split(ax: Axes, picture: _Picture, split: Split) -> None:
 
 
 def _draw_stub(ax: Axes, x: float, y: float, side: int, edge: Edge, colour: Any) -> None:
-    """A short end for what the walk never enters, or for what there is no room to draw."""
+    """Draw a stub for a branch that the walk does not enter, or that there is no room to draw."""
     end = y + 0.36 * side
     ax.plot([x, x], [y, end], color=colour, linewidth=2.2, linestyle=(0, (1, 1)) if edge.followed else "-", zorder=1)
     ax.plot([x - 0.07, x + 0.07], [end, end], color=colour, linewidth=2.2, zorder=1)
@@ -150,8 +150,8 @@ def _draw_stub(ax: Axes, x: float, y: float, side: int, edge: Edge, colour: Any)
     )
 
 
-def _draw_table(ax: Axes, picture: _Picture, k: int) -> None:
-    """A line for each leaf: its value, the weights W, and what each player gets; at the bottom, phi."""
+def _draw_grid(ax: Axes, picture: _Picture, k: int) -> None:
+    """Draw one line per leaf, with its value, the weights W and each player's share; phi is at the bottom."""
     from matplotlib.patches import Rectangle
 
     x = picture.tree_width + 0.15
@@ -188,13 +188,13 @@ def _draw_table(ax: Axes, picture: _Picture, k: int) -> None:
 
 
 def _shares(picture: _Picture, k: int) -> NDArray[np.float64]:
-    """What each player gets: from the leaves in the picture, from all others together, and in all."""
+    """Return the share of each player: per drawn leaf, for all other leaves together, and in total."""
     lines = [[leaf.contributions.get(name, _nothing(k))[k] for name in picture.players] for leaf in picture.leaves]
     others = [
         sum(leaf.contributions.get(name, _nothing(k))[k] for leaf in picture.left_out) for name in picture.players
     ]
-    numbers = [picture.trace.players.index(name) for name in picture.players]
-    phi = picture.trace.phi.reshape(len(picture.trace.players), -1)[numbers, _column(picture.trace, k)]
+    positions = [picture.trace.players.index(name) for name in picture.players]
+    phi = picture.trace.phi.reshape(len(picture.trace.players), -1)[positions, _column(picture.trace, k)]
     return np.array([*lines, others, phi.tolist()], dtype=np.float64).reshape(len(lines) + 2, len(picture.players))
 
 
@@ -208,7 +208,7 @@ def _draw_legend(ax: Axes, trace: Trace, k: int) -> None:
         for kind, text in entries.items()
     ]
     handles += [Patch(color=EDGE_COLOURS[kind], alpha=0.2, label=f"in S_{kind}") for kind in "XZ"]
-    handles.append(Line2D([], [], linestyle="none", label="circles: the scenario.  closed ends: nodes never entered"))
+    handles.append(Line2D([], [], linestyle="none", label="circles: scenarios.  stubs: nodes not entered"))
     ax.legend(handles=handles, loc="lower left", ncols=7, frameon=False, fontsize=8, handlelength=1.4, borderaxespad=0)
     value_x, value_z = trace.value_x[k], trace.value_z[k]
     of = f" for {style.short_name(trace.outputs[k])}" if len(trace.outputs) > 1 else ""
@@ -220,7 +220,7 @@ def _draw_legend(ax: Axes, trace: Trace, k: int) -> None:
 
 
 def _from_top(trace: Trace, steps: dict[int, Split | Leaf], drawn: set[int]) -> list[Leaf]:
-    """The leaves to draw, left children above right ones."""
+    """Return the leaves to draw, left children above right ones."""
     leaves: list[Leaf] = []
     pending = [trace.steps[0].node]
     while pending:
@@ -241,14 +241,14 @@ def _nothing(k: int) -> tuple[float, ...]:
 
 
 def _column(trace: Trace, k: int) -> int:
-    """The column of `Trace.phi` of the tree's k-th output: phi has a column for every output of the model."""
+    """Return the column of `Trace.phi` of the tree's k-th output; phi has one column per output of the model."""
     return trace.output_numbers[k] if trace.phi.ndim == 2 else 0
 
 
-def _output_number(trace: Trace, output: str | None) -> int:
+def _output_position(trace: Trace, output: str | None) -> int:
     if output is None and len(trace.outputs) == 1:
         return 0
     if output is None or output not in trace.outputs:
         names = ", ".join(map(repr, trace.outputs[:10]))
-        raise InputError(f"output must be one of those that the tree adds to: {names}; got {output!r}")
+        raise InputError(f"output must be one of the outputs that the tree adds to, {names}; got {output!r}")
     return trace.outputs.index(output)

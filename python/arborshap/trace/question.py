@@ -1,4 +1,4 @@
-"""What one split of a forest asks of a row, in Python and in words."""
+"""The question that one split asks of a row, in Python and in words."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from arborshap.forest.forest import NodeFlag, Tree
 
 _ZERO = float(np.float32(1e-35))
-"""Absolute values up to this one are zero to LightGBM."""
+"""LightGBM treats absolute values up to this one as zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The question a split asks: left if the value is below the threshold, or in the set of categories.
+    """The question that a split asks: left if the value is below the threshold, or in the set of categories.
 
     Attributes
     ----------
     feature
-        The column asked.
+        The feature that the split tests.
     flags
         How the value is read.
     threshold
-        What it is compared with; ``None`` for a set of categories.
+        The threshold; ``None`` if the split tests a set of categories.
     categories
-        The set; ``None`` for a threshold.
+        The set of categories; ``None`` if the split tests a threshold.
     """
 
     feature: int
@@ -61,15 +61,15 @@ class Question:
 
     @property
     def missing_goes(self) -> str | None:
-        """Where a missing value goes, ``"left"`` or ``"right"``; ``None`` where NaN is read as zero."""
+        """Where a missing value goes, ``"left"`` or ``"right"``; ``None`` if NaN is read as zero."""
         if self.flags & NodeFlag.NAN_IS_ZERO:
             return None
         return "left" if self.flags & NodeFlag.DEFAULT_LEFT else "right"
 
     def in_words(self, name: str, known: Sequence[Any] | None = None) -> str:
-        """What must be true of the column of this name for a row to go left.
+        """Say what must be true of the column called `name` for a row to go left.
 
-        `known` is what the codes of its categories stand for; without it they are written as codes.
+        `known` lists the categories that the codes stand for; without it, the codes themselves are shown.
         """
         if self.threshold is not None:
             return f"{name} {'≤' if self.flags & NodeFlag.LESS_EQUAL else '<'} {self.threshold:.4g}"

@@ -1,4 +1,4 @@
-"""What a walk leaves behind: the splits and leaves it came to, and their edges."""
+"""The steps of a walk: the splits and leaves it reached, and their edges."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Edge:
     Attributes
     ----------
     child
-        The node it leads to.
+        The node that the edge leads to.
     type
-        ``"X"`` if x alone flows through it, ``"Z"`` if z alone does, ``"F"`` if both flow, ``"B"`` if both are blocked.
+        ``"X"`` if only x flows through it, ``"Z"`` if only z does, ``"F"`` if both flow, ``"B"`` if both are blocked.
     followed
-        Whether the walk went this way. It does not where every leaf below would contribute nothing.
+        Whether the walk followed the edge. It does not if every leaf below would contribute nothing.
     n_below
-        Nodes in the child's subtree, the child included.
+        Number of nodes in the child's subtree, the child included.
     """
 
     child: int
@@ -32,26 +32,28 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A split that the walk came to.
+    """A split that the walk reached.
 
     Attributes
     ----------
-    node, parent, depth
-        Its number in the tree, that of the split above (``None`` for the root), and how many splits are above it.
+    node, parent
+        Its position in the tree, and the position of the split above it (``None`` for the root).
+    depth
+        Number of splits above it.
     s_x, s_z
         The sets S_X and S_Z on arrival, as names of players in the order they joined.
     feature, player
-        The column that it tests, and the player that owns it.
+        The feature that it tests, and the player that owns the feature.
     test
-        What sends a row left, in words.
+        The condition under which a row goes left, in words.
     threshold, categories
-        The same as a number or as a set of category codes; one of the two is ``None``.
+        The same condition as a number or as a set of category codes; one of the two is ``None``.
     missing_goes
-        Where a missing value goes; ``None`` where the model reads NaN as zero.
+        Where a missing value goes; ``None`` if the model reads NaN as zero.
     x, z
         The cells of the two rows in that column, as they were given.
     scenario
-        1: x and z go the same way. 2: they part, and the player is in S_X or S_Z already, so only one way keeps the
+        1: x and z go the same way. 2: they part, and the player is already in S_X or S_Z, so only one way keeps the
         sets disjoint. 3: they part at a new player, and the walk goes both ways.
     left, right
         The two edges.
@@ -77,22 +79,24 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A leaf that the walk came to.
+    """A leaf that the walk reached.
 
     Attributes
     ----------
-    node, parent, depth
-        Its number in the tree, that of the split above (``None`` for the root), and how many splits are above it.
+    node, parent
+        Its position in the tree, and the position of the split above it (``None`` for the root).
+    depth
+        Number of splits above it.
     s_x, s_z
-        The sets S_X and S_Z as names of players. Only the coalition S_X, of all coalitions of the two sets, ends up
-        in this leaf.
+        The sets S_X and S_Z, as names of players. Among all coalitions of the players in the two sets, only the
+        coalition S_X ends up in this leaf.
     value
-        The leaf's value, one number for each of `Trace.outputs`.
+        The leaf's value, one number per entry of `Trace.outputs`.
     weight_x, weight_z
-        What a player gets of the value: W(k - 1, d) in S_X and, with a minus, W(k, d) in S_Z, for k players in S_X and
-        d in both sets together. 0 where the set is empty.
+        The share of the value that each player gets: W(k - 1, d) in S_X, and minus W(k, d) in S_Z, for k players in S_X
+        and d players in both sets together. The weight of an empty set is 0.
     contributions
-        What the leaf adds to each player's phi, one number for each of `Trace.outputs`.
+        What the leaf adds to each player's phi, one number per entry of `Trace.outputs`.
     """
 
     node: int

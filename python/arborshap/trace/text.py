@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from arborshap.trace.trace import Trace
 
 _MOST_LINES, _MOST_NAMES = 120, 8
-"""A walk may come to thousands of nodes and players; a text of them all would be no use."""
+"""Most lines and names to print: a walk may reach thousands of nodes and players, too many to read."""
 
 
 def as_text(trace: Trace) -> str:
-    """Draw a trace with characters."""
+    """Return a trace as text, with the tree drawn in characters."""
     lines = [
-        f"Tree {trace.tree} of {trace.n_trees}: the walk comes to {len(trace.steps)} of {trace.n_nodes} nodes, "
-        f"{len(trace.leaves)} of them leaves",
+        f"Tree {trace.tree} of {trace.n_trees}: the walk reaches {len(trace.steps)} of {trace.n_nodes} nodes, "
+        f"including {len(trace.leaves)} leaves",
         f"h(x) = {numbers(trace.value_x)}, h(z) = {numbers(trace.value_z)}"
         + (f"   [{', '.join(trace.outputs)}]" if len(trace.outputs) > 1 else ""),
         "",
@@ -33,26 +33,26 @@ def as_text(trace: Trace) -> str:
 
 
 def numbers(values: tuple[float, ...]) -> str:
-    """One number as it is, several in brackets."""
+    """Format one number as it is, and several in parentheses."""
     shown = ", ".join(f"{value:.4g}" for value in values)
     return shown if len(values) == 1 else f"({shown})"
 
 
 def cell_text(cell: Any) -> str:
-    """A cell of a row as a reader wants it: numbers short, a gap named."""
+    """Format a cell of a row: numbers are shortened, and a missing cell is called "missing"."""
     if is_missing(cell):
         return "missing"
     return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
 
 
 def set_text(players: tuple[str, ...]) -> str:
-    """A set of players in braces."""
+    """Format a set of players in braces."""
     return "{" + _some(players) + "}"
 
 
 def _tree_lines(trace: Trace) -> Iterator[str]:
     steps = {step.node: step for step in trace.steps}
-    # Each entry is a node, or an edge that was not followed, with the text before it and before what hangs from it.
+    # Each entry is a node, or an edge that was not followed, with the text before it and before the nodes below it.
     pending: list[tuple[int | Edge, str, str]] = [(trace.steps[0].node, "", "")]
     while pending:
         at, before, below = pending.pop()
@@ -85,7 +85,7 @@ def _leaf_line(leaf: Leaf) -> str:
 
 
 def signed(values: tuple[float, ...]) -> str:
-    """Numbers that always show their sign."""
+    """Format numbers with their signs."""
     shown = ", ".join(f"{value:+.4g}" for value in values)
     return shown if len(values) == 1 else f"({shown})"
 
@@ -111,7 +111,7 @@ def _difference(trace: Trace) -> str:
 def _first(lines: Iterator[str], where: str) -> Iterator[str]:
     yield from islice(lines, _MOST_LINES)
     if next(lines, None) is not None:
-        yield f"... and so on; `{where}` has everything"
+        yield f"... and so on; `{where}` holds everything"
 
 
 def _some(names: Sequence[str]) -> str:

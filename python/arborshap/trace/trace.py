@@ -1,4 +1,4 @@
-"""A whole trace: the steps of a walk, and how its leaves add up."""
+"""A whole trace: the steps of a walk, and the sum of its leaves."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Trace:
-    """The paper's walk (Algorithm 2, with groups Algorithm 4) down one tree for one pair of rows.
+    """The paper's walk (Algorithm 2, or Algorithm 4 with groups) down one tree for one pair of rows.
 
     Attributes
     ----------
     tree, n_trees
-        The tree's number, and how many there are.
+        The position of the tree in the model, and the number of trees.
     players
         The names of all players, in the order of `phi`.
     outputs, output_numbers
-        The names of the outputs that the tree adds to, and their numbers.
+        The names of the outputs that the tree adds to, and their positions.
     steps
-        The splits and leaves in the order in which the walk came to them: x's way before z's.
+        The splits and leaves in the order in which the walk reached them: x's way before z's.
     phi
-        The sum of the leaves' contributions, (players,) or, for a model with several outputs, (players, outputs of
-        the model): the tree's share of `TreeExplainer.pair_values`.
+        The sum of the leaves' contributions, which is the tree's share of `TreeExplainer.pair_values`: (players,), or
+        (players, outputs of the model) if the model has several outputs.
     value_x, value_z
-        The tree's own prediction of the two rows, for each of `outputs`. Their difference is the sum of `phi`.
+        The tree's own prediction of each row, one per entry of `outputs`. Their difference is the sum of `phi`.
     n_nodes
-        Nodes in the tree; most are never entered.
+        Number of nodes in the tree; the walk enters only a few of them.
     """
 
     tree: int
@@ -67,33 +67,33 @@ class Trace:
     def plot(
         self, *, output: str | None = None, max_leaves: int = 40, max_players: int = 10, ax: Axes | None = None
     ) -> Axes:
-        """Draw the tree with its edges coloured by type, and a table in which its leaves add up to phi.
+        """Draw the tree with its edges coloured by type, and beside it a grid in which its leaves add up to phi.
 
-        What the walk never enters is a closed end with the number of nodes behind it. In the table, a player's cell is
-        green where it is in S_X and red where it is in S_Z.
+        Where the walk does not go, the branch ends in a stub that gives the number of nodes behind it. In the grid, a
+        player's cell is green if the player is in S_X and red if it is in S_Z.
 
         Parameters
         ----------
         output
-            The output to draw, for a tree that adds to several.
+            The output to draw, if the tree adds to several.
         max_leaves
-            Leaves to draw at most, those that share out most; the others are one line of the table.
+            Most leaves to draw, chosen by how much they contribute; the grid sums the others in one line.
         max_players
-            Players to draw at most, those with the largest phi.
+            Most players to draw, chosen by the size of their phi.
         ax
-            Where to draw; by default a new figure that is as large as the tree needs.
+            Where to draw; by default, a new figure that is as large as the tree needs.
 
         Returns
         -------
         Axes
-            The picture.
+            The axes with the drawing.
         """
         return draw(self, output, max_leaves, max_players, ax)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain lists, dicts, numbers and text, fit for strict JSON.
+        """Return everything as plain lists, dicts, numbers and strings that fit strict JSON.
 
-        A number that is not finite becomes ``None`` if it is NaN and text otherwise, as JSON has no name for it.
+        JSON has no numbers that are not finite: NaN becomes ``None``, and infinity becomes a string.
         """
         return {
             "tree": self.tree,

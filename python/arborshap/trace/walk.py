@@ -1,4 +1,4 @@
-"""The walk itself: Algorithm 2 of the paper, taking notes. The engines do the same, faster, and keep none."""
+"""The walk itself: Algorithm 2 of the paper, recording every step. The engines do the same faster, without a record."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ def walk(
     feature_names: Sequence[str],
     categories: Sequence[Sequence[Any] | None],
 ) -> Trace:
-    """Walk down one tree for the pair (x, z), and write down every step.
+    """Walk down one tree for the pair (x, z), and record every step.
 
     Parameters
     ----------
     forest, tree
-        The forest, and the number of one of its trees.
+        The forest, and the position of one of its trees.
     x, z
         One row each.
     players
-        The player of every column, the paper's index map.
+        The player of each feature: the paper's index map.
     player_names, feature_names
-        What the players and the columns are called.
+        The names of the players and of the features.
     categories
-        What the codes of each column stand for, where that is known.
+        The categories that the codes of each feature stand for, if they are known.
 
     Returns
     -------
     Trace
-        The steps and what they add up to.
+        The steps and their sum.
 
     Raises
     ------
     InputError
-        If there is no such tree, or x or z is not one row.
+        If there is no such tree, or if x or z is not exactly one row.
     """
-    tree = whole_number("tree", tree, 0, forest.n_trees - 1, f"a number from 0 to {forest.n_trees - 1}")
+    tree = whole_number("tree", tree, 0, forest.n_trees - 1, f"the position of a tree, from 0 to {forest.n_trees - 1}")
     for what, rows in (("x", x), ("z", z)):
         if len(rows.matrix) != 1:
-            raise InputError(f"{what} has {len(rows.matrix)} rows; a trace is of one row against one row")
+            raise InputError(f"{what} has {len(rows.matrix)} rows; a trace compares one row with one row")
     walker = _Walker(forest, tree, x, z, players, list(player_names), list(feature_names), categories)
     steps = walker.steps()
     return Trace(
@@ -70,7 +70,7 @@ def walk(
         output_numbers=tuple(walker.outputs),
         steps=tuple(steps),
         phi=walker.phi[:, 0] if forest.n_outputs == 1 else walker.phi,
-        # Only x's own leaf has nobody in S_Z, and only z's has nobody in S_X.
+        # S_Z is empty in x's own leaf only, and S_X is empty in z's own leaf only.
         value_x=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_z),
         value_z=next(step.value for step in steps if isinstance(step, Leaf) and not step.s_x),
         n_nodes=len(walker.tree),
@@ -100,7 +100,7 @@ class _Walker:
         self.phi = np.zeros((len(player_names), forest.n_outputs))
 
     def steps(self) -> list[Split | Leaf]:
-        """Every split and leaf in the order of the recursion, with its pending branches on a stack."""
+        """Return every split and leaf in the order of the recursion; a stack holds the pending branches."""
         found: list[Split | Leaf] = []
         pending: list[tuple[int, int | None, int, _Sets]] = [(0, None, 0, ((), ()))]
         while pending:
@@ -114,7 +114,7 @@ class _Walker:
         return found
 
     def _split(self, node: int, parent: int | None, depth: int, sets: _Sets) -> tuple[Split, list[tuple[int, _Sets]]]:
-        """Type both edges, and say which are followed with which sets: x's way first."""
+        """Find the types of both edges, and which of them are followed with which sets; x's way comes first."""
         question = Question.of_node(self.tree, node)
         player = int(self.players[question.feature])
         x_left = question.goes_left(float(self.x.matrix[0, question.feature]))
@@ -180,7 +180,7 @@ class _Walker:
         return tuple(self.player_names[player] for player in players)
 
     def _names_of_codes(self, column: int) -> Sequence[Any] | None:
-        """What a column's codes stand for, if the rows were given in those words and not in codes."""
+        """Return the categories that a feature's codes stand for, unless the rows were given as codes."""
         known = self.categories[column] or ()
         for rows in (self.x, self.z):
             code = rows.matrix[0, column]
@@ -189,19 +189,22 @@ class _Walker:
         return None
 
     def _cell(self, rows: Rows, column: int) -> Any:
-        """The cell as the caller gave it; behind a pipeline, which makes columns of its own, as the tree reads it."""
+        """Return the cell as the caller gave it, or as the tree reads it if a pipeline made the feature."""
         return (rows.shown if rows.raw is None else rows.matrix)[0, column]
 
 
 def _weight(k: int, d: int) -> float:
-    """W(k, d) = k! (d - k - 1)! / d!: the share of orders of d players that begin with k given ones, then another."""
-    return 1 / (d * comb(d - 1, k))  # of whole numbers, which cannot overflow
+    """Compute W(k, d) = k! (d - k - 1)! / d!.
+
+    It is the share of orders of d players that start with k given players, followed by one given other player.
+    """
+    return 1 / (d * comb(d - 1, k))  # whole numbers of Python, which cannot overflow
 
 
 def _subtree_sizes(left: list[int], right: list[int]) -> list[int]:
     sizes = [1] * len(left)
     order = [0]
-    for node in order:  # grows while it is gone through, parents before children
+    for node in order:  # the list grows during the loop, parents before children
         if left[node] != -1:
             order += [left[node], right[node]]
     for node in reversed(order):

@@ -541,11 +541,11 @@ def test_trace_draws_edges_by_type() -> None:
     ax.figure.canvas.draw()
     drawn = [to_hex(line.get_color()) for line in ax.lines if line.get_linewidth() == 2.2]
     black = to_hex(mpl.rcParams["text.color"])
-    # Once each: F at the root, X and Z below; the closed end of B is made of two strokes.
+    # Once each: F at the root, X and Z below; the stub of B is made of two strokes.
     assert sorted(drawn) == sorted([EDGE_COLOURS["F"], EDGE_COLOURS["X"], EDGE_COLOURS["Z"], black, black])
     found = texts(ax)
     assert {"x1 ≤ 0.5", "x2 ≤ 1.33", "x 1   z 2", "X", "Z", "F"} <= set(found)
-    # Nodes behind the closed end, then the scenarios of the two splits, then the value of leaf 3.
+    # Nodes behind the stub, then the scenarios of the two splits, then the value of leaf 3.
     assert [text for text in found if text in ("1", "2", "3")] == ["3", "1", "3", "3"]
     assert {"+3.00", "\N{MINUS SIGN}8.00", "\N{MINUS SIGN}5.00", "phi"} <= set(found)
 

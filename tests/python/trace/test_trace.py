@@ -159,7 +159,7 @@ def test_figure_4() -> None:
 
 def test_text() -> None:
     assert repr(figure_4([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])).splitlines() == [
-        "Tree 0 of 1: the walk comes to 4 of 7 nodes, 2 of them leaves",
+        "Tree 0 of 1: the walk reaches 4 of 7 nodes, including 2 leaves",
         "h(x) = 3, h(z) = 8",
         "",
         "0: x1 ≤ 0.5? x 0, z -1; scenario 1, S_X {}, S_Z {}",
@@ -346,10 +346,10 @@ def test_every_kind_of_question() -> None:
 
 @pytest.mark.parametrize("tree", [-1, 1, True, 0.0, "0"])
 def test_no_such_tree(tree: Any) -> None:
-    with pytest.raises(InputError, match="tree must be a number from 0 to 0"):
+    with pytest.raises(InputError, match="tree must be the position of a tree, from 0 to 0"):
         figure_4([1, 2, 3, 4]).trace([0, 0, 1], [1, 1, 1], tree)
 
 
 def test_one_row_each() -> None:
-    with pytest.raises(InputError, match="z has 2 rows; a trace is of one row against one row"):
+    with pytest.raises(InputError, match="z has 2 rows; a trace compares one row with one row"):
         figure_4([1, 2, 3, 4]).trace([0, 0, 1], [[1, 1, 1], [2, 2, 2]])
