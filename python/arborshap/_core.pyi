@@ -1,4 +1,4 @@
-"""The native module: arrays in, arrays out. Everything a user touches is in Python above it."""
+"""The native module: arrays in, arrays out. The Python code above it makes everything that users see."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, final
@@ -7,25 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
-"""Rows, two-dimensional and C-contiguous, native byte order, aligned."""
+"""Rows: two-dimensional, C-contiguous, aligned, in native byte order."""
 
 IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
 Progress: TypeAlias = Callable[[float], object]
-"""Called now and then from the calling thread with the fraction done; an exception it raises ends the call."""
+"""Called from time to time, on the calling thread, with the fraction done; if it raises an exception, the call ends."""
 
 __version__: str
 MAGIC: bytes
 """The first bytes of a saved explainer or background."""
 
 def available_memory() -> int:
-    """Bytes of memory that can be used without pushing anything else out."""
+    """Bytes of memory that can be used without swapping anything out."""
 
 @final
 class Forest:
-    """A validated, immutable forest: the common format every model is turned into.
+    """A validated, immutable forest: the common format of every model.
 
-    Node arrays run over all trees, one after another; `tree_offsets` (length trees + 1) says where each begins.
-    Children are numbered within their own tree, node 0 of a tree is its root, and -1 for both children makes a leaf.
+    Node arrays run over all trees, one tree after another; `tree_offsets` (length trees + 1) says where each begins.
+    Children are numbered within their own tree, node 0 of a tree is its root, and a node with -1 for both is a leaf.
     """
 
     def __new__(
@@ -59,13 +59,13 @@ class Forest:
     @property
     def max_depth(self) -> int: ...
     def arrays(self) -> dict[str, Any]:
-        """The arrays it is made of, by name; `cover` may be None. Leaves are vectors everywhere if anywhere."""
+        """Arrays of the forest by name; `cover` may be None. If any leaf is a vector, all leaves are."""
     def margin(self, rows: Matrix, n_threads: int) -> NDArray[np.float64]:
-        """The raw prediction in float64: (rows, outputs)."""
+        """Raw prediction in float64: (rows, outputs)."""
 
 @final
 class Plan:
-    """How a call would be carried out, and why."""
+    """Which engines a call would use, and why."""
 
     @property
     def trees_by_tables(self) -> int: ...
@@ -91,16 +91,16 @@ class Background:
     def n_rows(self) -> int: ...
     @property
     def counted(self) -> bool:
-        """Whether only patterns were counted, instead of keeping rows."""
+        """Whether patterns were counted and no rows are kept."""
     def add(self, rows: Matrix, weights: NDArray[np.float64] | None = None, *, n_threads: int) -> None:
-        """Add rows, which may carry weights."""
+        """Add rows, with or without weights."""
     def merge(self, other: Background) -> Background:
-        """The rows of both, in a background of its own."""
+        """Return a new background with the rows of both."""
     def to_bytes(self, texts: dict[str, list[str]]) -> bytes:
-        """The background as bytes, with lists of texts to be kept beside it."""
+        """Return the background as bytes, which also hold these lists of texts."""
     @staticmethod
     def from_bytes(data: bytes) -> tuple[Background, dict[str, list[str]]]:
-        """What `to_bytes` was called on and given."""
+        """Read the background and the texts from the bytes of `to_bytes`."""
 
 @final
 class Explainer:
@@ -127,27 +127,27 @@ class Explainer:
         memory_limit: int | None = None,
         n_threads: int,
     ) -> Explainer:
-        """Against a background that came in parts."""
+        """Make an explainer against a background that was counted in parts."""
     def to_bytes(self, texts: dict[str, list[str]], numbers: dict[str, NDArray[np.float64]]) -> bytes:
-        """The explainer as bytes, with lists of texts and of numbers to be kept beside it."""
+        """Return the explainer as bytes, which also hold these lists of texts and of numbers."""
     @staticmethod
     def from_bytes(
         data: bytes, *, memory_limit: int | None = None, n_threads: int
     ) -> tuple[Explainer, dict[str, list[str]], dict[str, NDArray[np.float64]]]:
-        """What `to_bytes` was called on and given."""
+        """Read the explainer, the texts and the numbers from the bytes of `to_bytes`."""
     @property
     def forest(self) -> Forest: ...
     @property
     def players(self) -> NDArray[np.int32]:
-        """The player of every feature."""
+        """The player of each feature."""
     @property
     def n_players(self) -> int: ...
     @property
     def n_background(self) -> int:
-        """Rows of the background; none where there is no background."""
+        """Number of background rows; 0 without a background."""
     @property
     def expected_value(self) -> NDArray[np.float64]:
-        """Mean margin over the (weighted) background, one per output."""
+        """Mean margin over the (weighted) background, one number per output."""
     def explain(
         self,
         rows: Matrix,
@@ -157,9 +157,9 @@ class Explainer:
         n_threads: int,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """(rows, players, outputs), or (rows, players, players, outputs) for an index of pairs of players."""
+        """Compute an index: (rows, players, outputs), or (rows, players, players, outputs) for an index of pairs."""
     def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:
-        """How a call with that many rows would be carried out, and why."""
+        """Plan a call with this number of rows."""
     def explain_pairs(
         self,
         rows: Matrix,
@@ -168,4 +168,4 @@ class Explainer:
         n_threads: int,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """phi(x, z) for every pair, never averaged: (rows, background rows, players, outputs)."""
+        """Compute phi(x, z) for every pair, without averaging: (rows, background rows, players, outputs)."""

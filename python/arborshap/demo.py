@@ -1,13 +1,14 @@
-"""A look at arborshap in a few seconds: ``python -m arborshap.demo`` (with ``pip install 'arborshap[demo]'``).
+"""A demonstration of a few seconds: ``python -m arborshap.demo`` (after ``pip install 'arborshap[demo]'``).
 
-Trains an XGBoost classifier on the breast cancer data that comes with scikit-learn, explains every tumour against the
-whole training set, column by column and measurement by measurement, checks that the values add up, and writes a report.
+It trains an XGBoost classifier on the breast cancer data of scikit-learn, explains every tumour against the whole
+training set, first by column and then by measurement, checks that the values add up, and writes a report.
 """
 
 import os
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ WIDTH = 32  # of the longest bar, in characters
 
 
 def main() -> int:
-    """Run the demonstration; returns 0 if the values add up to the model's predictions."""
+    """Run the demonstration; return 0 if the values add up to the model's predictions."""
     try:
         import xgboost
         from sklearn.datasets import load_breast_cancer
@@ -50,57 +51,73 @@ def main() -> int:
         f"XGBoost, {TREES} trees of depth {DEPTH}, log-odds of malignancy; {accuracy:.1%} right on held-out rows",
     )
     fact("trained in", f"{trained:.2f} s on {len(train)} rows")
-    fact("background", f"all {len(train)} rows of the training set, none left out")
+    fact("background", f"all {len(train)} rows of the training set")
 
+    margin: Array = model.predict(X, output_margin=True).astype(np.float64)
+    explainer, adds_up = explain_columns(model, X, X[train], columns, margin)
+    uncertain = int(held_out[np.argmin(np.abs(margin[held_out]))])
+    explain_measurements(model, X, X[train], columns, uncertain, "malignant" if malignant[uncertain] else "benign")
+    write_report(explainer, X)
+    return 0 if adds_up else 1
+
+
+def explain_columns(
+    model: Any, X: Array, background: Array, columns: list[str], margin: Array
+) -> tuple[TreeExplainer, bool]:
+    """Explain every row with each column as a player; also return whether the values add up to the margin."""
     start = time.perf_counter()
-    explainer = TreeExplainer(model, X[train], feature_names=columns)
+    explainer = TreeExplainer(model, background, feature_names=columns)
     values = explainer.shap_values(X)
     taken = time.perf_counter() - start
-    pairs = len(X) * len(train)
+    pairs = len(X) * len(background)
     expected = float(explainer.expected_value)
-    margin: Array = model.predict(X, output_margin=True).astype(np.float64)
     gap = float(np.max(np.abs(values.sum(axis=1) + expected - margin)))
 
-    title(f"{len(X)} rows x {len(train)} background rows = {pairs:,} pairs explained in {taken:.2f} s")
+    title(f"{len(X)} rows x {len(background)} background rows = {pairs:,} pairs explained in {taken:.2f} s")
     fact("expected value", f"{expected:+.4f}, the mean prediction over the background")
-    adds_up = gap < 1e-4  # XGBoost itself adds its trees up in float32
+    adds_up = gap < 1e-4  # XGBoost itself sums its trees in float32
     verdict = "each row's values add up to XGBoost's prediction" if adds_up else "THE VALUES DO NOT ADD UP"
     fact("additivity", f"{verdict}; the largest gap is {gap:.1e}")
 
-    title("Mean |phi| over all rows, each column a player: the eight largest of 30")
+    title("Mean |phi| over all rows, with each column as a player: the eight largest of 30")
     chart(columns, np.abs(values).mean(axis=0), limit=8)
+    return explainer, adds_up
 
+
+def explain_measurements(model: Any, X: Array, background: Array, columns: list[str], row: int, truth: str) -> None:
+    """Explain every row with each measurement as a player, and show one row in detail."""
     measurements = sorted({measurement(name) for name in columns})
     groups = {m: [name for name in columns if measurement(name) == m] for m in measurements}
     start = time.perf_counter()
-    grouped = TreeExplainer(model, X[train], feature_names=columns, groups=groups)
-    explanation = grouped(X)
+    explainer = TreeExplainer(model, background, feature_names=columns, groups=groups)
+    explanation = explainer(X)
     taken = time.perf_counter() - start
-    title(f"The same with the three columns of a measurement as one player ({taken:.2f} s)")
+    title(f"The same, with the three columns of each measurement as one player ({taken:.2f} s)")
     chart(explanation.feature_names, np.abs(explanation.values).mean(axis=0), limit=10)
 
-    row = int(held_out[np.argmin(np.abs(margin[held_out]))])
-    truth = "malignant" if malignant[row] else "benign"
-    title(f"Held-out tumour {row}, the least certain of all (it was {truth})")
+    title(f"Held-out tumour {row}, the least certain prediction (the tumour was {truth})")
     chart(explanation.feature_names, explanation.values[row], limit=10, signed=True)
-    print(f"  {'expected value + all of these':>31}  {expected + explanation.values[row].sum():+.3f} log-odds")
+    total = float(explainer.expected_value) + explanation.values[row].sum()
+    print(f"  {'expected value + all of these':>31}  {total:+.3f} log-odds")
 
-    title("To look at in a browser, from disk and without a network")
+
+def write_report(explainer: TreeExplainer, X: Array) -> None:
+    """Write the report, and print where it is."""
+    title("To open in a browser; no network is needed")
     try:
         page = explainer(X).report(REPORT, title="What makes a tumour look malignant?")
         fact("report", str(page.resolve()))
     except (OSError, InputError) as error:
         fact("report", f"none: {error}")
-    return 0 if adds_up else 1
 
 
 def measurement(column: str) -> str:
-    """What a column measures: "area" for "mean area", "area error" and "worst area"."""
+    """Return what a column measures: "area" for "mean area", "area error" and "worst area"."""
     return " ".join(word for word in column.split() if word not in {"mean", "error", "worst"})
 
 
 def chart(names: Sequence[str], values: Array, *, limit: int, signed: bool = False) -> None:
-    """Print bars, the longest first."""
+    """Print a chart of bars, the longest first."""
     order = np.argsort(-np.abs(values))[:limit]
     largest = float(np.abs(values[order[0]])) or 1.0
     for i in order:
@@ -120,17 +137,17 @@ def fact(name: str, text: str) -> None:
 
 
 def bold(text: str) -> str:
-    """Make text bold where the terminal can."""
+    """Make text bold if the output is a terminal."""
     return coloured(text, 1)
 
 
 def coloured(text: str, code: int) -> str:
-    """Wrap text in an ANSI code, but only for a terminal, and not against the user's wish."""
+    """Wrap text in an ANSI code if the output is a terminal and NO_COLOR is not set."""
     return f"\033[{code}m{text}\033[0m" if sys.stdout.isatty() and "NO_COLOR" not in os.environ else text
 
 
 def block() -> str:
-    """The character bars are made of: a full block where the output can encode it."""
+    """Return the character for bars: a full block if the output can encode it, and otherwise "#"."""
     try:
         "█".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

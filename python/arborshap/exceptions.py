@@ -1,16 +1,16 @@
-"""Everything arborshap refuses, as one family: catch `ArborshapError`, or plain `ValueError`, to catch them all."""
+"""Every error that arborshap raises on purpose. `ArborshapError`, or plain `ValueError`, catches all of them."""
 
 
 class ArborshapError(ValueError):
-    """Any error arborshap raises on purpose."""
+    """Base class of all errors that arborshap raises on purpose."""
 
 
 class ModelError(ArborshapError):
-    """The model cannot be explained as it is: its trees, its file or its settings are at fault."""
+    """The model cannot be explained as it is, because of its trees, its file or its settings."""
 
 
 class UnsupportedModelError(ModelError):
-    """The model's library, class or option is not one arborshap reads."""
+    """arborshap does not support the model's library, class or option."""
 
 
 class VerificationError(ModelError):
@@ -18,8 +18,8 @@ class VerificationError(ModelError):
 
 
 class InputError(ArborshapError):
-    """Rows, weights, groups or an argument are not usable; the message says which and where."""
+    """Rows, weights, groups or another argument cannot be used; the message says which and where."""
 
 
 class InternalError(ArborshapError):
-    """A defect of arborshap itself; please report it."""
+    """A bug in arborshap itself; please report it."""

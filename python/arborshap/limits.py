@@ -1,4 +1,4 @@
-"""How large a model file may be: it may come from a stranger, and what is read of it stays in memory."""
+"""Limits on the size of a model file, which may come from a stranger and is read into memory."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from arborshap._util.checks import whole_number
 from arborshap.exceptions import ModelError
 from arborshap.forest import Forest
 
-Content: TypeAlias = bytes  # which in the class below is a limit
+Content: TypeAlias = bytes  # in the class below, `bytes` is a limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The most that a model file or a saved explainer may hold; more is a `ModelError` that names the limit.
+    """The most that a model file or a saved explainer may hold; more raises a `ModelError` that names the limit.
 
-    Whatever the limits are, reading a file takes memory in proportion to its size, so `bytes` bounds that too.
+    Whatever the other limits are, the memory to read a file is proportional to its size, so `bytes` bounds it too.
 
     Attributes
     ----------
     bytes
         Size of the file.
     trees, nodes
-        Trees of the model, and nodes of all of them.
+        Number of trees, and number of nodes of all trees.
     depth
-        Splits on the longest path from a root to a leaf.
+        Number of splits on the longest path from a root to a leaf.
     features
-        Columns of a row. A file of a few bytes can claim any number.
+        Number of columns of a row. A file of a few bytes can claim any number.
     categories
-        Members of all sets of categories, together.
+        Number of members of all sets of categories together.
     """
 
     bytes: int = 2**30
@@ -48,22 +48,22 @@ class Limits:
 
     @property
     def nesting(self) -> int:
-        """How deeply containers in a text may be nested: a dump has two for each node of a path."""
+        """How deeply containers in a text may be nested: a dump has two per node of a path."""
         return 2 * self.depth + 64
 
     def read(self, path: str | os.PathLike[str]) -> Content:
-        """Read a file that is not too large."""
+        """Read a file, unless it is too large."""
         with Path(path).open("rb") as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):  # it tells no size, and may never end
-                raise ModelError(f"{str(path)!r} is a device or a pipe; give a file")
+            if not stat.S_ISREG(found.st_mode):  # it has no size, and may never end
+                raise ModelError(f"{str(path)!r} is not a regular file; give the path of one")
             self.check("bytes", found.st_size, f"the file {str(path)!r}")
             content = file.read()
-        self.check("bytes", len(content), f"the file {str(path)!r}")  # it may have grown meanwhile
+        self.check("bytes", len(content), f"the file {str(path)!r}")  # it may have grown since
         return content
 
     def check_forest(self, forest: Forest, what: str) -> None:
-        """Refuse a forest that exceeds a limit; `what` names where it is from."""
+        """Raise `ModelError` if a forest exceeds a limit; `what` says where the forest came from."""
         self.check("trees", forest.n_trees, what)
         self.check("nodes", forest.n_nodes, what)
         self.check("depth", forest.max_depth, what)
@@ -71,14 +71,14 @@ class Limits:
         self.check("categories", len(forest.categories), what)
 
     def check(self, name: str, found: int, what: str) -> None:
-        """Refuse what exceeds the limit of that name."""
+        """Raise `ModelError` if `found` exceeds the limit called `name`."""
         most = getattr(self, name)
         if found > most:
             has = f"is {found:,} deep" if name == "depth" else f"has {found:,} {name}"
             raise ModelError(
-                f"{what} {has}, and limits allow {most:,}; if you trust it, pass limits=Limits({name}=...)"
+                f"{what} {has}, but limits allow {most:,}; if you trust it, pass limits=Limits({name}=...)"
             )
 
 
 DEFAULT = Limits()
-"""What holds where nothing else is said."""
+"""The limits if a caller gives none."""

@@ -15,19 +15,19 @@ from arborshap.exceptions import InputError
 
 
 def checked_choice(name: str, value: object, choices: Sequence[str]) -> str:
-    """Return one of a few words."""
+    """Return the value if it is one of a few words."""
     if isinstance(value, str) and value in choices:
         return value
     raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number; a bool is none, although Python counts with it."""
+    """Whether a value is a whole number. A bool is not, although Python counts with it."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def whole_number(name: str, value: Any, low: int, high: int, needed: str) -> int:
-    """Return a whole number from `low` to `high`; `needed` says in words what the argument must be."""
+    """Return a whole number from `low` to `high`; `needed` describes in words what the argument must be."""
     if not is_whole(value) or not low <= value <= high:
         raise InputError(f"{name} must be {needed}; got {value!r}")
     return int(value)
@@ -93,18 +93,18 @@ def checked_memory_limit(limit: Any) -> int | None:
 
 
 _MOST = 2**62
-"""More than any machine has, and what the native side can hold."""
+"""More memory than any machine has, and the most that the native side can hold."""
 
 
 def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) -> None:
-    """Refuse a result larger than the limit, or than the memory that is free, before any work is done for it."""
+    """Refuse a result that is larger than the limit, or than the free memory, before computing anything."""
     size = prod(shape) * dtype.itemsize
     if size < 2**26 and limit is None:
-        return  # every machine has this, and asking costs more than a small result
+        return  # every machine has this much, and asking costs more than a small result
     most = _core.available_memory() if limit is None else limit
     if size > most:
         where = "this machine has free" if limit is None else "memory_limit allows"
         raise MemoryError(
-            f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes and {where} {most:,}; "
+            f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes, but {where} {most:,}; "
             "explain fewer rows at a time, or pass dtype=np.float32 to halve it"
         )

@@ -1,4 +1,4 @@
-"""Showing how far a long call is."""
+"""Showing the progress of a long call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Report: TypeAlias = Callable[[float], object]
 
 @contextmanager
 def reporting(progress: bool | Report) -> Iterator[Report | None]:
-    """Open what the caller asked for: nothing, a function of theirs, or a bar (tqdm's where it is installed)."""
+    """Open what the caller asked for: nothing, the caller's function, or a bar (tqdm's, if tqdm is installed)."""
     if progress is False or progress is None:
         yield None
     elif callable(progress):

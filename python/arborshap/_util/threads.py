@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""The number of threads that a call may use."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from arborshap.exceptions import InputError
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads for an `n_jobs` in scikit-learn's sense.
+    """Return the number of threads for `n_jobs` in scikit-learn's sense.
 
-    ``None`` and -1 mean every core this process may run on, -2 all but one of them, and so on; never fewer than one.
+    ``None`` and -1 mean every core that this process may use, -2 all cores but one, and so on, but at least one.
     """
     if n_jobs is None:
         return _cores()
     if not is_whole(n_jobs) or n_jobs == 0:
         raise InputError(f"n_jobs must be a whole number other than 0, or None for all cores; got {n_jobs!r}")
-    # The native side starts no more than a few threads a core, whatever is asked for.
+    # The native side starts at most a few threads per core, whatever the caller asks for.
     return min(int(n_jobs), 2**16) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
 def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # a container or taskset may allow fewer cores than there are
+    if hasattr(os, "sched_getaffinity"):  # a container or taskset may allow fewer cores than the machine has
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

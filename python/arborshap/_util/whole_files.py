@@ -1,4 +1,4 @@
-"""Files that appear only when they are whole."""
+"""Files that appear only when they are complete."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from pathlib import Path
 from arborshap.exceptions import InputError
 
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-"""Errors that only writing has, and that do not say which file it was."""
+"""Errors that only writing raises, and that do not name the file."""
 
 
 @contextmanager
 def appearing_whole(path: Path) -> Iterator[Path]:
-    """Make a file beside `path` that takes its place when all went well, and goes away if not.
+    """Write to a temporary file beside `path` that replaces it on success and is deleted on failure.
 
-    A link stays a link: the file it leads to is replaced. Who may read the older file may read the new one, and nobody
-    else. What is no file, such as a device or a pipe, cannot be replaced and is refused.
+    A link stays a link: the file that it points to is replaced. The new file has the permissions of the old one. A
+    device or a pipe cannot be replaced and is refused.
     """
     target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name[:40]}.{os.urandom(6).hex()}.part")
+    temporary = target.with_name(f".{target.name[:40]}.{os.urandom(6).hex()}.part")
     try:
         mode = _mode_of(target)
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600))
     except OSError as error:
         raise _unwritable(path, error) from error
     try:
-        yield part
+        yield temporary
         if mode is not None:
-            part.chmod(mode)
-        part.replace(target)
+            temporary.chmod(mode)
+        temporary.replace(target)
     except BaseException as error:
         with suppress(FileNotFoundError):
-            part.unlink()
+            temporary.unlink()
         if isinstance(error, OSError) and error.errno in _NO_ROOM:
             raise _unwritable(path, error) from error
         raise
 
 
 def _mode_of(target: Path) -> int | None:
-    """Tell who may do what with a file that is there already."""
+    """Return the permissions of an existing file; ``None`` if there is none."""
     try:
         found = target.stat().st_mode
     except FileNotFoundError:
@@ -51,7 +51,7 @@ def _mode_of(target: Path) -> int | None:
     if stat.S_ISDIR(found):
         raise IsADirectoryError(errno.EISDIR, "it is a directory")
     if not stat.S_ISREG(found):
-        raise OSError(errno.EINVAL, "it is not a file but a device or a pipe")
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
     return stat.S_IMODE(found)
 
 

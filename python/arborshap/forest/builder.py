@@ -1,4 +1,4 @@
-"""Building a `Forest` tree by tree: what the loaders use, and the way to feed a model of any other library."""
+"""Building a `Forest` tree by tree, both for the loaders and for models of any other library."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ class ForestBuilder:
     Parameters
     ----------
     n_features : int
-        Columns a row has.
+        Number of features of a row.
     n_outputs : int
-        Numbers predicted for a row.
+        Number of outputs per row.
     rule : {"<", "<="}
-        When a value goes left: ``x < threshold`` (XGBoost) or ``x <= threshold`` (most others).
+        Which values go left: ``x < threshold`` (XGBoost) or ``x <= threshold`` (most other libraries).
     precision : {"float32", "float64"}
-        Whether the library rounds a row's values to float32 before it compares them. Thresholds are never rounded.
+        Precision to which the library rounds a row's values before it compares them. Thresholds are never rounded.
 
     Examples
     --------
-    A stump on the second of two columns, worth -1 where it is at most 0.5 or missing, and 2 elsewhere:
+    A stump on the second of two features. Its value is -1 if the feature is at most 0.5 or missing, and 2 otherwise:
 
     >>> builder = ForestBuilder(n_features=2, rule="<=", precision="float64")
     >>> builder.add_tree(
@@ -77,34 +77,36 @@ class ForestBuilder:
         negative_fraction_is_zero: bool = False,
         cover: ArrayLike | None = None,
     ) -> None:
-        """Add one tree; arrays run over its nodes and node 0 is the root.
+        """Add one tree. Arrays run over its nodes, and node 0 is the root.
 
         Parameters
         ----------
         left, right : array of int
-            Children; -1 for both makes a leaf.
+            Children of each node. A node with -1 for both is a leaf.
         feature : array of int
-            Column each node tests; ignored in leaves.
+            Feature that each node tests; ignored in leaves.
         threshold : array of float
-            What the column is compared with; ignored in leaves and categorical nodes.
+            Threshold that the feature is compared with; ignored in leaves and categorical nodes.
         value : array of float, (nodes,) or (nodes, n_outputs)
-            Leaf values: one number, added to `output`, or one per output. All trees of a forest do the same.
+            Leaf values: one number per leaf, added to `output`, or one number per output. All trees must use the same
+            form.
         output : int
-            The output the tree adds to, when leaves hold one number.
+            Output that the tree adds to, if each leaf holds one number.
         default_left : bool or array of bool
-            Where missing values go.
-        missing : {"nan", "none", "zero"}, or one of them per node
-            What is missing: NaN; nothing (NaN counts as 0); NaN and values within 1e-35 of 0.
+            Whether missing values go left.
+        missing : {"nan", "none", "zero"}, or one of these per node
+            Which values are missing. ``"nan"``: NaN. ``"none"``: no value, and NaN counts as 0. ``"zero"``: NaN and
+            values within 1e-35 of 0.
         categories : mapping of node to categories, optional
-            Makes these nodes test membership of the truncated value in a set of non-negative integers.
+            Nodes that test whether the truncated value is in a set of non-negative integers, and the set of each.
         members_left : bool or array of bool
-            Whether members of a set go left and all others right, or the other way round.
+            Whether members of a set go left and all other values right, or the other way round.
         negative_fraction_is_zero : bool
             Whether a value in (-1, 0) counts as category 0.
         cover : array of float, optional
-            Training weight that reached each node; given for all trees or for none.
+            Training weight that reached each node. It must be given for all trees or for none.
         """
-        # Only shapes are looked at here; numbers are checked and converted for all trees at once, in `build`.
+        # Only shapes are checked here; `build` checks and converts the numbers of all trees at once.
         where = f"tree {len(self._trees)}"
         tree = {"left": _compact(f"{where}: left", left)}
         if tree["left"].ndim != 1:
@@ -143,7 +145,7 @@ class ForestBuilder:
                 raise ModelError(f"{where}: categories are given for node {node}, but there are {n} nodes")
             ids = members if isinstance(members, np.ndarray) else list(members)
             found = frozen_copy(f"{where}, node {node}: categories", ids, np.uint32)
-            # Most come in order, and sorting takes many times the memory.
+            # Most sets are already sorted, and sorting takes many times their memory.
             self._sets[self._n_nodes + node] = found if (found[1:] > found[:-1]).all() else np.unique(found)
 
     def build(
@@ -153,19 +155,24 @@ class ForestBuilder:
         feature_names: Iterable[str] | None = None,
         output_names: Iterable[str] | None = None,
     ) -> Forest:
-        """Join the trees.
+        """Join the trees into a forest.
 
         Parameters
         ----------
         base : float or array of float, (n_outputs,)
-            What the trees' sum starts from.
+            Constant that is added to the sum of the trees.
         feature_names, output_names : iterable of str, optional
-            Names of the columns and of the outputs.
+            Names of the features and of the outputs.
 
         Returns
         -------
         Forest
-            Validated: an error names the tree and the node at fault.
+            The validated forest.
+
+        Raises
+        ------
+        ModelError
+            If a tree is invalid; the message names the tree and the node.
         """
         if len({tree["value"].ndim for tree in self._trees}) > 1:
             raise ModelError("some trees hold one value per leaf and others one per output; all must do the same")
@@ -174,14 +181,16 @@ class ForestBuilder:
             raise ModelError("cover must be given for every tree or for none")
         start = as_array("base", base)
         if start.shape not in ((), (self.n_outputs,)):
-            raise ModelError(f"base has shape {start.shape} for {self.n_outputs} outputs")
+            raise ModelError(
+                f"base has shape {start.shape}, but there are {self.n_outputs} outputs; give one per output"
+            )
         left, right = self._joined("left", np.int32), self._joined("right", np.int32)
         leaf = (left == -1) & (right == -1)
         nodes = sorted(self._sets)
         categorical = np.zeros(self._n_nodes, np.bool_)
         categorical[nodes] = True
         sets = [self._sets[node] for node in nodes]
-        # What libraries leave in the entries that mean nothing is never looked at.
+        # Libraries may leave anything in entries without meaning, so these are ignored.
         return Forest(
             n_features=self.n_features,
             tree_offsets=np.cumsum([0, *self._sizes]),
@@ -202,19 +211,19 @@ class ForestBuilder:
         )
 
     def _joined(self, name: str, dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        """Join one array of all trees; entries that are ignored become 0."""
-        parts = [tree[name] for tree in self._trees]
-        if all(_keeps_numbers(part, dtype) for part in parts):
-            joined = np.concatenate(parts, dtype=dtype, casting="unsafe") if parts else np.empty(0, dtype)
+        """Join one array of all trees; ignored entries become 0."""
+        arrays = [tree[name] for tree in self._trees]
+        if all(_keeps_numbers(array, dtype) for array in arrays):
+            joined = np.concatenate(arrays, dtype=dtype, casting="unsafe") if arrays else np.empty(0, dtype)
             _clear(joined, ignored)
             joined.flags.writeable = False
             return joined
-        # Tree by tree, to say which one is at fault; if none is, what does not fit is ignored.
-        masks = [None] * len(parts) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
+        # Convert tree by tree, to name the tree at fault; if none is, only ignored entries did not fit.
+        masks = [None] * len(arrays) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
         return np.concatenate(
             [
-                _converted(f"tree {t}: {name}", part, dtype, mask)
-                for t, (part, mask) in enumerate(zip(parts, masks, strict=True))
+                _converted(f"tree {t}: {name}", array, dtype, mask)
+                for t, (array, mask) in enumerate(zip(arrays, masks, strict=True))
             ]
         )
 
@@ -231,16 +240,16 @@ class ForestBuilder:
         return flags
 
     def _spread(self, name: str) -> NDArray[Any]:
-        """Join what may be given per node or once per tree."""
-        parts = [tree[name] for tree in self._trees]
-        if all(part.ndim == 0 for part in parts):
-            return np.repeat(np.array(parts, parts[0].dtype if parts else np.uint8), self._sizes)
+        """Join an array that was given either per node or once per tree."""
+        arrays = [tree[name] for tree in self._trees]
+        if all(array.ndim == 0 for array in arrays):
+            return np.repeat(np.array(arrays, arrays[0].dtype if arrays else np.uint8), self._sizes)
         return np.concatenate(
-            [np.repeat(part, n) if part.ndim == 0 else part for part, n in zip(parts, self._sizes, strict=True)]
+            [np.repeat(array, n) if array.ndim == 0 else array for array, n in zip(arrays, self._sizes, strict=True)]
         )
 
     def _switched(self, name: str) -> NDArray[np.bool_]:
-        """Join what is true or false."""
+        """Join an array of booleans."""
         joined = self._spread(name)
         if joined.size and not (joined.dtype.kind in "iub" and joined.min() >= 0 and joined.max() <= 1):
             wrong = [not np.isin(tree[name], (0, 1)).all() for tree in self._trees]
@@ -249,17 +258,17 @@ class ForestBuilder:
 
 
 def _compact(name: str, given: ArrayLike) -> NDArray[Any]:
-    """The array itself, or a compact copy of one that is strewn over memory.
+    """Return the array itself, or a compact copy if it is strided.
 
-    Libraries show each array of a tree as one field of its nodes. Copied now, while the nodes are in cache, they need
-    not be gone through once for every array when all trees are joined.
+    Libraries expose each array of a tree as one field of its nodes. Copying it now, while the nodes are in cache,
+    avoids one pass over all nodes per array when the trees are joined.
     """
     array = as_array(name, given)
     return array if array.ndim == 0 else np.ascontiguousarray(array)
 
 
 def _keeps_numbers(array: NDArray[Any], dtype: type[np.number[Any]]) -> bool:
-    """Whether every number of the array is one of `dtype`'s, as far as can be said at a glance."""
+    """Whether `dtype` holds every number of the array, as far as a quick check can tell."""
     if array.dtype.kind not in ("iub" if issubclass(dtype, np.integer) else "iubf"):
         return False
     if np.can_cast(array.dtype, dtype) or not array.size or not issubclass(dtype, np.integer):

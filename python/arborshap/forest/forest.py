@@ -1,4 +1,4 @@
-"""The common format: every model, whatever library made it, becomes one `Forest` of immutable arrays."""
+"""The common format: a model of any library becomes one `Forest` of immutable arrays."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from arborshap.exceptions import InputError, ModelError
 
 
 class NodeFlag(IntFlag):
-    """How one split reads a value; the byte a node carries in `Forest.flags`."""
+    """How one split reads a value: the bits of a node's byte in `Forest.flags`."""
 
     LESS_EQUAL = 1
-    """Left when x <= threshold (unset: when x < threshold)."""
+    """A value goes left if x <= threshold (unset: if x < threshold)."""
     FLOAT32 = 2
     """x is rounded to float32 before the test."""
     DEFAULT_LEFT = 4
@@ -29,33 +29,33 @@ class NodeFlag(IntFlag):
     ZERO_IS_MISSING = 16
     """NaN and every abs(x) <= 1e-35 are missing."""
     CATEGORICAL = 32
-    """The test is whether x, truncated, is in the node's set of categories."""
+    """The split tests whether x, truncated, is in the node's set of categories."""
     MEMBERS_LEFT = 64
-    """Members of the set go left, all others right (unset: members right, all others left)."""
+    """Members of the set go left and all other values right (unset: members right, all others left)."""
     NEGATIVE_FRACTION_IS_ZERO = 128
     """A value in (-1, 0) truncates to category 0 (unset: it is in no set)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """One tree of a forest, as read-only views of the forest's arrays; node 0 is the root.
+    """One tree of a forest, as read-only views of the forest's arrays. Node 0 is the root.
 
     Attributes
     ----------
     left, right : array of int, (nodes,)
-        Children; -1 for both in a leaf.
+        Children of each node; both are -1 in a leaf.
     feature : array of int, (nodes,)
-        Column each node tests; 0 in leaves, where it means nothing.
+        Feature that each node tests; 0 and without meaning in a leaf.
     threshold : array of float, (nodes,)
-        What the column is compared with; 0 in leaves and categorical nodes.
+        Threshold that the feature is compared with; 0 in leaves and categorical nodes.
     flags : array of uint8, (nodes,)
-        `NodeFlag` bits.
+        `NodeFlag` bits of each node.
     value : array of float, (nodes,) or (nodes, outputs)
-        Leaf values; those of internal nodes mean nothing.
+        Leaf values; the entries of internal nodes have no meaning.
     output : int or None
-        The output the leaf values are added to; ``None`` when leaves hold one value per output.
+        Output that the leaf values are added to; ``None`` if each leaf holds one value per output.
     categories : dict of int to array of uint32
-        The set of each categorical node.
+        Set of categories of each categorical node.
     cover : array of float, (nodes,), or None
         Training weight that reached each node.
     """
@@ -81,46 +81,46 @@ class Tree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Forest:
-    """Trees with typed splits, in arrays that cannot be changed and were validated when the forest was made.
+    """An immutable, validated forest: trees with typed splits, stored in flat arrays.
 
-    Node arrays run over all trees, one after another. Most users never build one (a model is loaded into it), and
-    those who feed a model of their own find `ForestBuilder` easier: it takes one tree at a time.
+    Node arrays run over all trees, one tree after another. Models are loaded into this format, so few users build one.
+    To feed a model of an unsupported library, use `ForestBuilder`, which takes one tree at a time.
 
     Parameters
     ----------
     n_features : int
-        Columns a row has.
+        Number of features of a row.
     tree_offsets : array of int, (trees + 1,)
-        Tree t owns nodes ``tree_offsets[t]`` to ``tree_offsets[t + 1]``.
+        Tree t owns the nodes from ``tree_offsets[t]`` up to, but not including, ``tree_offsets[t + 1]``.
     left, right : array of int, (nodes,)
-        Children, numbered within their own tree; node 0 of a tree is its root; -1 for both makes a leaf.
+        Children of each node, numbered within its own tree, whose root is node 0. A node with -1 for both is a leaf.
     feature : array of int, (nodes,)
-        Column the node tests.
+        Feature that each node tests.
     threshold : array of float, (nodes,)
-        What the column is compared with.
+        Threshold that the feature is compared with.
     flags : array of uint8, (nodes,)
-        `NodeFlag` bits.
+        `NodeFlag` bits of each node.
     value : array of float, (nodes,) or (nodes, outputs)
-        Leaf values; those of internal nodes are ignored.
+        Leaf values; the entries of internal nodes are ignored.
     tree_output : array of int, (trees,)
-        The output each tree adds to; all -1 when leaves hold one value per output.
+        Output that each tree adds to; all -1 if each leaf holds one value per output.
     base : array of float, (outputs,)
-        What the trees' sum starts from.
+        Constant that is added to the sum of the trees.
     category_nodes : array of int, (sets,)
-        Categorical nodes, numbered over the whole forest, ascending.
+        Categorical nodes, numbered over the whole forest, in ascending order.
     category_offsets : array of int, (sets + 1,)
         Set s is ``categories[category_offsets[s]:category_offsets[s + 1]]``.
     categories : array of uint32
-        The sets, each ascending.
+        The sets of categories, each in ascending order.
     cover : array of float, (nodes,), optional
         Training weight that reached each node.
     feature_names, output_names : sequence of str, optional
-        Names of the columns and of the outputs.
+        Names of the features and of the outputs.
 
     Attributes
     ----------
     native : _core.Forest
-        The validated forest the engines work on.
+        The validated forest that the engines work on.
     """
 
     n_features: int
@@ -164,7 +164,7 @@ class Forest:
         feature_names: Sequence[str] | None = None,
         output_names: Sequence[str] | None = None,
     ) -> Self:
-        """Give a native forest its arrays again, without building it anew."""
+        """Make a `Forest` from a native forest, without validating it again."""
         forest = object.__new__(cls)
         for name, array in native.arrays().items():
             if array is not None:
@@ -189,32 +189,32 @@ class Forest:
 
     @property
     def n_outputs(self) -> int:
-        """Numbers the forest predicts for a row."""
+        """Number of outputs per row."""
         return self.native.n_outputs
 
     @property
     def n_trees(self) -> int:
-        """Trees in the forest."""
+        """Number of trees."""
         return self.native.n_trees
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of all trees, leaves included."""
+        """Number of nodes of all trees, leaves included."""
         return self.native.n_nodes
 
     @property
     def n_leaves(self) -> int:
-        """Leaves of all trees."""
+        """Number of leaves of all trees."""
         return self.native.n_leaves
 
     @property
     def max_depth(self) -> int:
-        """Splits on the longest path from a root to a leaf."""
+        """Number of splits on the longest path from a root to a leaf."""
         return self.native.max_depth
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The trees one by one, to be read."""
+        """The trees, each as read-only views."""
         return tuple(self._tree(t) for t in range(self.n_trees))
 
     def _tree(self, t: int) -> Tree:
@@ -238,18 +238,19 @@ class Forest:
         )
 
     def margin(self, rows: ArrayLike, n_threads: int = 1) -> NDArray[np.float64]:
-        """Evaluate the forest in float64: the raw prediction, before any link.
+        """Compute the margin, which is the raw prediction before any link, in float64.
 
         Parameters
         ----------
         rows : array-like, (n, n_features)
             Rows to evaluate.
         n_threads : int
-            Threads to use.
+            Number of threads to use.
 
         Returns
         -------
         array of float64, (n, n_outputs)
+            The margin of each row.
         """
         matrix = np.asarray(rows)
         if matrix.dtype.kind not in "fiub":
@@ -281,7 +282,7 @@ _DTYPES: dict[str, type[np.number[Any]]] = {
 
 
 def as_array(name: str, given: ArrayLike) -> NDArray[Any]:
-    """Any array-like as an array, with an error that says which one was not."""
+    """Return any array-like as an array; an error calls it by `name`."""
     try:
         return np.asarray(given)
     except ValueError as error:
@@ -289,7 +290,7 @@ def as_array(name: str, given: ArrayLike) -> NDArray[Any]:
 
 
 def frozen_copy(name: str, given: ArrayLike, dtype: type[np.number[Any]], ndim: tuple[int, ...] = (1,)) -> NDArray[Any]:
-    """Copy into a read-only C-contiguous array of `dtype`, refusing anything that would change a number."""
+    """Copy into a read-only C-contiguous array of `dtype`; refuse anything that would change a number."""
     array = as_array(name, given)
     whole = issubclass(dtype, np.integer)
     if array.ndim not in ndim:
@@ -303,14 +304,14 @@ def frozen_copy(name: str, given: ArrayLike, dtype: type[np.number[Any]], ndim: 
             raise ModelError(f"{name}: entry {at} is {array.flat[at]}, outside [{low}, {high}]")
     flags = array.flags
     if array.dtype == dtype and flags.c_contiguous and flags.owndata and not flags.writeable:
-        return array  # such as made here before
+        return array  # already a frozen copy
     copy = np.array(array, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
 
 
 def count(name: str, given: Any) -> int:
-    """A whole number that the format can hold, or an error that says which one was not."""
+    """Return a whole number that the format can hold; an error calls it by `name`."""
     if not is_whole(given) or not 0 <= given < 2**31:
         raise ModelError(f"{name} must be a whole number from 0 to {2**31 - 1}, not {given!r}")
     return int(given)

@@ -129,7 +129,7 @@ def test_names_and_groups_travel_with_the_background() -> None:
         sent.merge(Background(MODEL, X))
     with pytest.raises(InputError, match="do not belong together"):
         TreeExplainer(DEEP, Background(MODEL, X))
-    with pytest.raises(InputError, match="merged with another one, not with a ndarray"):
+    with pytest.raises(InputError, match="only another Background can be merged, not a ndarray"):
         sent.merge(X)  # type: ignore[arg-type]
 
 

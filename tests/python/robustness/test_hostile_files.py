@@ -242,12 +242,12 @@ def test_a_dump_of_treelite(edit: Damage, message: str) -> None:
 
 
 LIMITED = {
-    "bytes": ("json/xgboost-plain.json", "has 1,965 bytes, and limits allow 1,964"),
-    "trees": ("lightgbm/plain.txt", "has 2 trees, and limits allow 1"),
-    "nodes": ("ubjson/xgboost-plain.ubj", "nodes, and limits allow"),
-    "depth": ("json/catboost-symmetrictree.json", "is 2 deep, and limits allow 1"),
-    "features": ("json/dump-plain.json", "has 2 features, and limits allow 1"),
-    "categories": ("json/xgboost-categories.json", "categories, and limits allow"),
+    "bytes": ("json/xgboost-plain.json", "has 1,965 bytes, but limits allow 1,964"),
+    "trees": ("lightgbm/plain.txt", "has 2 trees, but limits allow 1"),
+    "nodes": ("ubjson/xgboost-plain.ubj", "nodes, but limits allow"),
+    "depth": ("json/catboost-symmetrictree.json", "is 2 deep, but limits allow 1"),
+    "features": ("json/dump-plain.json", "has 2 features, but limits allow 1"),
+    "categories": ("json/xgboost-categories.json", "categories, but limits allow"),
 }
 
 
@@ -274,11 +274,11 @@ def test_limits_of_saved_explainers() -> None:
     file = CORPUS / "saved" / "rows"
     TreeExplainer.load(file, limits=Limits(bytes=file.stat().st_size, trees=2, depth=2, features=3))
     for limits, message in [
-        (Limits(bytes=file.stat().st_size - 1), "bytes, and limits allow"),
+        (Limits(bytes=file.stat().st_size - 1), "bytes, but limits allow"),
         (Limits(trees=1), "has 2 trees"),
         (Limits(depth=1), "is 2 deep"),
         (Limits(features=2), "has 3 features"),
-        (Limits(categories=1), "categories, and limits allow 1"),
+        (Limits(categories=1), "categories, but limits allow 1"),
     ]:
         with pytest.raises(ModelError, match=message):
             TreeExplainer.load(file, limits=limits)

@@ -93,7 +93,7 @@ def _lightgbm_long_word() -> bytes:
 FILES: dict[str, tuple[Callable[[], bytes], str]] = {
     "two billion features": (
         lambda: _xgboost(lambda learner, _: learner["learner_model_param"].update(num_feature="2147483647")),
-        "2,147,483,647 features, and limits allow",
+        "2,147,483,647 features, but limits allow",
     ),
     "a set of categories for many": (lambda: _xgboost(_one_large_set, "xgboost-categories.json"), "two share some"),
     "all bits of a set": (_lightgbm_bits, "read"),
