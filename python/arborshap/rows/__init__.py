@@ -1,1 +1,1 @@
-"""Every way in for rows: arrays, lists, sparse matrices and frames become one float matrix."""
+"""Reading rows: arrays, lists, sparse matrices and frames become one float matrix."""

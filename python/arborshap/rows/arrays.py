@@ -1,4 +1,4 @@
-"""Tables that come as arrays, or as lists that numpy makes one of, before anyone looks at their cells."""
+"""Rows in arrays, or in lists that NumPy turns into arrays, before their cells are read."""
 
 from __future__ import annotations
 
@@ -11,23 +11,25 @@ from arborshap.exceptions import InputError
 
 
 def as_table(data: Any, what: str) -> NDArray[Any]:
-    """Read a 2-D array of any dtype, or what numpy makes one of."""
+    """Read a 2-D array of any dtype, or anything that NumPy turns into one."""
     array = as_array(data, what)
     _check_two_dimensional(array, data, what)
     return array
 
 
 def as_array(data: Any, what: str) -> NDArray[Any]:
-    """Read an array, or whatever numpy makes one of, without judging its shape or dtype yet."""
+    """Read an array, or anything that NumPy turns into one, without checking its shape or dtype."""
     if isinstance(data, np.ma.MaskedArray):
-        return data  # numpy's conversion would forget the mask
+        return data  # NumPy's conversion would drop the mask
     try:
         array = np.asarray(data)
     except (TypeError, ValueError, RuntimeError) as error:
         _check_equal_lengths(data, what)
         raise InputError(f"{what}: a {_type_name(data)} cannot be read as a matrix: {error}") from error
     if array.dtype.kind in "US" and isinstance(data, (list, tuple)):
-        return np.asarray(data, dtype=object)  # one text cell made all cells text; as objects it can be found
+        return np.asarray(
+            data, dtype=object
+        )  # one text cell made all cells text; as objects, errors can name that cell
     return array
 
 
@@ -42,21 +44,21 @@ def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
     if array.ndim == 2:
         return
     if array.ndim == 0:
-        raise InputError(f"{what} is a {_type_name(data)}, which has no rows to read; {_advice(data)}")
+        raise InputError(f"{what} is a {_type_name(data)}, which cannot be read as rows; {_advice(data)}")
     if array.dtype.names:
         raise InputError(f"{what} is a structured array; give a plain 2-D array or a DataFrame")
     if array.ndim == 1:
         is_series = type(data).__name__ == "Series"
         advice = "for a single row pass " + (f"{what}.to_frame().T" if is_series else f"{what}.reshape(1, -1)")
-        raise InputError(f"{what} is one-dimensional, of length {len(array)}, and rows are a 2-D matrix; {advice}")
-    raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows are a 2-D matrix")
+        raise InputError(f"{what} is one-dimensional, of length {len(array)}, but rows must be a 2-D matrix; {advice}")
+    raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows must be a 2-D matrix")
 
 
 def _advice(data: object) -> str:
     if type(data).__name__ == "LazyFrame":
         return "call .collect() on it first"
     if type(data).__module__.partition(".")[0] in ("xgboost", "lightgbm", "catboost", "shap"):
-        return "give all the rows that it was made of, as they were"  # a DMatrix, Dataset, Pool, masker
+        return "give the rows that it was made from"  # a DMatrix, Dataset, Pool, masker
     return "give a 2-D array, list of rows, pandas or polars DataFrame, pyarrow Table or scipy.sparse matrix"
 
 

@@ -1,4 +1,4 @@
-"""Category columns of a frame as the codes a model was trained on, matched by name and never by position."""
+"""Category columns of a frame as the codes of training, matched by the category's name and never by position."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from arborshap.exceptions import InputError
 
 Unknown: TypeAlias = Callable[[str, Any], float]
-"""What a category the model never saw becomes, given the column's name and the category."""
+"""Returns the code of a category that the model never saw, given the column's name and the category."""
 
 
 def column_of(frame: Any, j: int) -> tuple[str, Any]:
-    """Return the name and the column at a position of a pandas, polars or pyarrow frame."""
+    """Return the name and the column at position `j` of a pandas, polars or pyarrow frame."""
     if hasattr(frame, "iloc"):
         return str(frame.columns[j]), frame.iloc[:, j]
     if hasattr(frame, "schema") and hasattr(frame.schema, "names") and hasattr(frame, "column"):
@@ -32,32 +32,32 @@ def is_category(column: Any) -> bool:
 
 
 def position_codes(name: str, column: Any) -> NDArray[np.float64]:
-    """Return the codes a pandas category column has itself; a missing entry becomes NaN."""
+    """Return the codes that a pandas category column itself uses; a missing entry becomes NaN."""
     if not hasattr(column, "iloc"):
         raise InputError(
-            f"column {name!r}: the model does not remember what its category codes stand for; "
-            "give them as numbers, or as a pandas category column whose categories are in the order of training"
+            f"column {name!r}: the model does not record which categories its codes stand for; "
+            "give the codes as numbers, or a pandas category column with the categories in the order of training"
         )
     codes = column.cat.codes.to_numpy().astype(np.float64)
     return np.where(codes < 0, np.nan, codes)
 
 
 def _distinct(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Number a category column's distinct values; -1 where missing."""
+    """Return the codes and the categories of a category column; the code of a missing entry is -1."""
     if hasattr(column, "iloc"):
         return column.cat.codes.to_numpy().astype(np.int64), list(column.cat.categories)
-    number: dict[Any, int] = {}
+    code_of: dict[Any, int] = {}
     values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-    codes = [-1 if value is None else number.setdefault(value, len(number)) for value in values]
-    return np.array(codes, np.int64), list(number)
+    codes = [-1 if value is None else code_of.setdefault(value, len(code_of)) for value in values]
+    return np.array(codes, np.int64), list(code_of)
 
 
 def codes_by_name(name: str, column: Any, known: Sequence[Any], unknown: Unknown) -> NDArray[np.float64]:
     """Recode a category column to the model's own codes; a missing entry becomes NaN."""
     codes, categories = _distinct(column)
     position = {category: float(code) for code, category in enumerate(known)}
-    table = np.full(len(categories) + 1, np.nan)
+    recoded = np.full(len(categories) + 1, np.nan)
     for code in np.unique(codes[codes >= 0]).tolist():
         category = categories[code]
-        table[code] = position[category] if category in position else unknown(name, category)
-    return table[codes]
+        recoded[code] = position[category] if category in position else unknown(name, category)
+    return recoded[codes]

@@ -1,4 +1,4 @@
-"""The columns of frames as arrays of numbers, with NaN for what is missing: one function for each library."""
+"""The columns of frames as arrays of numbers, with NaN for missing cells: one function per library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arborshap.rows.numbers import floats, refused, with_missing
 
 
 def columns_of(frame: Any, kind: str, names: list[str], what: str) -> Iterable[NDArray[Any]]:
-    """Read the columns of a frame of this library, one after the other."""
+    """Read the columns of a frame one after another; `kind` is the frame's library."""
     columns: Iterable[Any]
     match kind:
         case "pandas":

@@ -1,8 +1,8 @@
-"""One door for every kind of rows: arrays, lists, pandas, polars, pyarrow and scipy.sparse, by their types' modules.
+"""Reading rows of every kind: arrays, lists, pandas, polars, pyarrow and scipy.sparse, recognised by their modules.
 
-No frame library is imported here unless the caller handed over one of its objects. What comes out is a float32 or
-float64 matrix, C-contiguous and in native byte order, with one column per model feature in the model's order; a
-matrix that already is one passes without a copy.
+No frame library is imported here unless the caller passes one of its objects. The result is a float32 or float64
+matrix, C-contiguous and in native byte order, with one column per model feature in the model's order. A matrix that
+already has this form is not copied.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class FrameKind:
-    """The frame that rows came in, so that results can be given back in one of its kind.
+    """The kind of frame that rows came in, so that results can be returned in the same kind.
 
     Attributes
     ----------
@@ -41,29 +41,29 @@ class FrameKind:
     index: Any = None
 
     def take(self, pick: Any) -> FrameKind:
-        """Return what remains of it for some of the rows; a single one has no index."""
+        """Return the kind for a selection of the rows; a single row has no index."""
         return FrameKind(self.kind, None if self.index is None or isinstance(pick, int) else self.index[pick])
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as the trees read them, and what the caller called them.
+    """Rows as the trees read them, with the caller's names and labels.
 
     Attributes
     ----------
     matrix
-        The numbers, (rows, features).
+        The numbers: (rows, features).
     names
         The frame's column names in the order of `matrix`; ``None`` for rows without names.
     labels
-        The frame's row labels where it has some of its own (a pandas index), else ``None``.
+        The frame's row labels if it has its own (a pandas index), else ``None``.
     cells
-        The cells before the model, or its pipeline, encoded them, where it does that; otherwise `matrix`. Or what
-        makes them: a frame's cells cost more than its numbers, and most calls show none.
+        The cells before the model or its pipeline encoded them; `matrix` if nothing encodes them. It may be a function
+        that makes the cells, because a frame's cells cost more than its numbers and most calls do not show them.
     frame_kind
-        The frame they came in; ``None`` for rows that came in none.
+        The kind of frame that the rows came in; ``None`` if they came in none.
     raw
-        What the steps of a pipeline were given; ``None`` without a pipeline.
+        The input of a pipeline's steps; ``None`` without a pipeline.
     """
 
     matrix: Matrix
@@ -75,7 +75,7 @@ class Rows:
 
     @cached_property
     def shown(self) -> NDArray[Any]:
-        """The cells as the caller knows them."""
+        """The cells as the caller gave them."""
         return self.cells() if callable(self.cells) else self.cells
 
 
@@ -88,11 +88,11 @@ class NamedFrame:
     frame
         The frame.
     kind
-        Its library.
+        The frame's library.
     names
-        Its columns' names.
+        The names of its columns.
     numbered
-        Whether these are only numbers, as in a pandas frame made of a bare array.
+        Whether the names are only 0, 1, 2, ..., as in a pandas frame made from a bare array.
     """
 
     frame: Any
@@ -102,21 +102,21 @@ class NamedFrame:
 
     @property
     def own_names(self) -> list[str] | None:
-        """The names, if they are some."""
+        """The names of the columns, or ``None`` if they are only numbered."""
         return None if self.numbered else self.names
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """The labels of the rows, where they have some of their own."""
+        """The labels of the rows, if the frame has its own."""
         return _row_labels(self.frame) if self.kind == "pandas" else None
 
     @property
     def frame_kind(self) -> FrameKind:
-        """What is kept of it for frames of results."""
+        """The kind of the frame, for frames of results."""
         return FrameKind(self.kind, self.frame.index if self.kind == "pandas" else None)
 
     def cells(self) -> NDArray[Any]:
-        """All cells, as objects if they are of several types."""
+        """Return all cells, as objects if their types differ."""
         frame = self.frame.to_pandas() if self.kind == "pyarrow" else self.frame
         return np.asarray(frame.to_numpy())
 
@@ -138,29 +138,30 @@ def read_rows(
     data
         A matrix, list of lists, pandas or polars DataFrame, pyarrow Table or RecordBatch, or scipy.sparse matrix.
     what
-        What the caller calls the rows, for messages: ``"X"``, ``"data"``.
+        What to call the rows in messages, such as ``"X"`` or ``"data"``.
     names
-        The model's column names. A frame's columns are matched to them by name and put in their order; rows without
-        names are taken to be in that order already.
+        The model's column names. The columns of a frame are matched to them by name and put in their order. Rows
+        without names are assumed to be in that order already.
     n_features
-        The number of columns the model needs.
+        The number of columns that the model needs.
     encode
-        For a model that recodes its input itself (category columns, a marker for missing values), the function that
-        does; it gets the frame or matrix with its columns in the model's order.
+        For a model that recodes its input (category columns, a marker for missing values), the function that does so.
+        It gets the frame or matrix with its columns in the model's order.
     sparse_zero_is_missing
-        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (everyone else).
+        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (all other
+        libraries).
     spaces_are_underscores
-        Whether the model spells its columns with underscores for the spaces they had in training (LightGBM).
+        Whether the model's names have underscores in place of the spaces of training (LightGBM).
 
     Returns
     -------
     Rows
-        The rows, with the names and labels they came with.
+        The rows, with their names and labels.
 
     Raises
     ------
     InputError
-        If they cannot be read as numbers or their columns are not the model's; the message names the column.
+        If they cannot be read as numbers, or if their columns are not the model's; the message names the column.
     """
     matrix: Matrix
     if is_ready(data):
@@ -177,7 +178,7 @@ def read_rows(
 
 
 def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
-    """Read rows where one row may also come by itself: as a vector, a list of numbers or a pandas Series."""
+    """Read rows, or a single row in a vector, a list of numbers or a pandas Series."""
     rows = as_some_rows(data, what)
     with advice_on_types(data) if options.get("encode") is not None else nullcontext():
         return read_rows(rows, what, **options)
@@ -185,17 +186,19 @@ def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
 
 @contextmanager
 def advice_on_types(data: Any) -> Iterator[None]:
-    """Tell of the types that a row of a pandas frame loses, if what was made of one is refused."""
+    """If a row taken from a pandas frame is refused, add that a Series does not keep the columns' types."""
     try:
         yield
     except InputError as error:
         if not _is_series(data):
             raise
-        raise InputError(f"{error} (a row as a Series has lost its columns' types; take it as .iloc[[i]])") from error
+        raise InputError(
+            f"{error} (a Series does not keep the columns' types; select the row with .iloc[[i]])"
+        ) from error
 
 
 def as_some_rows(data: Any, what: str) -> Any:
-    """Make a table of one row that came by itself; leave anything else as it is."""
+    """Turn a single row into a matrix or frame of one row; return anything else as it is."""
     if _is_series(data):
         return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
     if frame_library(data) is None and not is_sparse(data):
@@ -206,7 +209,7 @@ def as_some_rows(data: Any, what: str) -> Any:
 
 
 def is_sparse(data: Any) -> bool:
-    """Whether it is a scipy.sparse matrix or array."""
+    """Whether the data are a scipy.sparse matrix or array."""
     return hasattr(data, "tocsr") and hasattr(data, "toarray")
 
 
@@ -217,13 +220,13 @@ def check_width(columns: int, what: str, n_columns: int | None) -> None:
 
 
 def check_none_missing(matrix: NDArray[Any], what: str, names: Sequence[str] | None, library: str) -> None:
-    """Refuse missing values where the model's library does: what such a row is predicted to be, nobody knows."""
+    """Refuse missing values if the model's library does, because it defines no prediction for such rows."""
     missing = np.isnan(matrix)
     if missing.any():
         row, column = divmod(int(missing.argmax()), matrix.shape[1])
         called = column if names is None else repr(names[column])
         raise InputError(
-            f"{what}: row {row} of column {called} is missing, and {library} predicts no such rows with this model; "
+            f"{what}: row {row} of column {called} is missing, and {library} refuses such rows for this model; "
             "fill it in as for training"
         )
 
@@ -237,13 +240,13 @@ def column_names(data: Any) -> list[str] | None:
 
 
 def column_count(data: Any) -> int | None:
-    """Return the number of columns of rows before they are read; ``None`` if their shape does not tell."""
+    """Return the number of columns of rows before they are read; ``None`` if they have no two-dimensional shape."""
     shape: tuple[int, ...] = getattr(data, "shape", ())
     return int(shape[1]) if len(shape) == 2 else None
 
 
 def check_names(names: Iterable[object], what: str) -> list[str]:
-    """Column names as text, each used once."""
+    """Return column names as strings, each used once."""
     texts = [str(name) for name in names]
     if twice := repeated(texts):
         raise InputError(f"{what}: the column name {_some(twice)} is used more than once; rename or drop the repeats")
@@ -251,7 +254,7 @@ def check_names(names: Iterable[object], what: str) -> list[str]:
 
 
 def is_ready(data: Any) -> bool:
-    """Whether rows are a plain matrix already, which the engines take as it is."""
+    """Whether rows already are a plain matrix that the engines can use directly."""
     return (
         type(data) is np.ndarray
         and data.ndim == 2
@@ -275,7 +278,7 @@ def _root_module(data: Any) -> str:
 
 
 def frame_library(data: Any) -> str | None:
-    """Return the library of a frame ("pandas", "polars", "pyarrow"), also for a subclass of one; None for no frame."""
+    """Return the library of a frame or of a subclass ("pandas", "polars", "pyarrow"); None if it is not a frame."""
     for cls in type(data).__mro__:
         match cls.__module__.partition(".")[0], cls.__name__:
             case ("pandas" | "polars") as library, "DataFrame":
@@ -290,7 +293,7 @@ def _is_series(data: Any) -> bool:
 
 
 def _is_numbered(frame: Any, kind: str) -> bool:
-    """Whether a pandas frame was made from a bare array, so that its columns are numbered and not named."""
+    """Whether a pandas frame was made from a bare array, so that its columns have numbers and no names."""
     found = frame.columns if kind == "pandas" else ()
     return type(found).__name__ == "RangeIndex" and list(found) == list(range(len(found)))
 
@@ -304,7 +307,7 @@ def frame_in_order(
     *,
     spaces_are_underscores: bool = False,
 ) -> NamedFrame:
-    """Put a frame's columns in the order of these names; a frame of numbered columns is in order already."""
+    """Put a frame's columns in the order of `names`; numbered columns are already in order."""
     found = frame.schema.names if kind == "pyarrow" else frame.columns
     numbered = _is_numbered(frame, kind)
     own_names = check_names(found, what)
@@ -333,25 +336,25 @@ def _read_frame(found: NamedFrame, what: str, encode: Encode | None) -> Rows:
 
 
 def _one_dtype(frame: Any) -> np.dtype[Any] | None:
-    """The dtype of all columns of a pandas frame, if that is one of numpy's and of numbers."""
+    """Return the common dtype of all columns of a pandas frame, if it is a numeric NumPy dtype."""
     dtypes = set(frame.dtypes)
     dtype = dtypes.pop() if len(dtypes) == 1 else None
     return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiub" else None
 
 
 def order_of(own: list[str], names: Sequence[str], what: str) -> list[int]:
-    """Find where each of the model's columns is in the frame, or say which is missing or unknown."""
+    """Return the position in the frame of each of the model's columns; refuse missing and unknown columns."""
     position = {name: j for j, name in enumerate(own)}
     missing = [name for name in names if name not in position]
     known = set(names)
     unknown = [name for name in own if name not in known]
     if missing or unknown:
-        parts = []
+        problems = []
         if missing:
-            parts.append(f"has no column {_some(missing)}, which the model needs")
+            problems.append(f"has no column {_some(missing)}, which the model needs")
         if unknown:
-            parts.append(f"has the column {_some(unknown)}, which the model does not know")
-        raise InputError(f"{what} {' and '.join(parts)}")
+            problems.append(f"has the column {_some(unknown)}, which the model does not know")
+        raise InputError(f"{what} {' and '.join(problems)}")
     return [position[name] for name in names]
 
 

@@ -1,4 +1,4 @@
-"""Cells to floats: what counts as a number, which float holds it exactly, and refusals that name the cell."""
+"""Cells to floats: which cells are numbers, which float type holds them exactly, and errors that name the cell."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from arborshap.exceptions import InputError
 Matrix: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 EXACT_INTEGER = 2**53
-"""Up to here float64 holds every integer; beyond, a column of identifiers would silently be rounded."""
+"""float64 holds every integer up to here; beyond, a column of identifiers would be rounded silently."""
 
-_BLOCK = 4096  # rows written at a time, so that the part of the matrix being filled stays in cache
+_BLOCK = 4096  # rows written at a time, so that this slice of the matrix stays in cache
 
 
 def matrix_from_array(array: NDArray[Any], what: str, names: Sequence[str] | None) -> Matrix:
-    """Turn a 2-D array of any real dtype into a float matrix, copying only where it must."""
+    """Turn a 2-D array of any real dtype into a float matrix; copy only if necessary."""
     columns = array.shape[1]
     labels: Sequence[str | int] = names if names is not None and len(names) == columns else range(columns)
     if isinstance(array, np.ma.MaskedArray):
@@ -50,7 +50,7 @@ def matrix_from_columns(columns: Iterable[NDArray[Any]], names: Sequence[str | i
 
 
 def matrix_from_sparse(sparse: Any, what: str, zero_is_missing: bool) -> Matrix:
-    """Write out a scipy.sparse matrix; entries it does not store become zero, or NaN if they are missing."""
+    """Turn a scipy.sparse matrix into a dense one; entries that it does not store become zero or NaN."""
     if sparse.ndim != 2:
         raise InputError(f"{what} is a {sparse.ndim}-dimensional sparse array; rows must be a 2-D matrix")
     rows = sparse.tocsr()
@@ -60,7 +60,7 @@ def matrix_from_sparse(sparse: Any, what: str, zero_is_missing: bool) -> Matrix:
     entries = rows.tocoo()
     stored: NDArray[Any] = entries.data
     if stored.dtype.kind not in "fiub":
-        raise InputError(f"{what} is a sparse matrix of {stored.dtype}, not of numbers")
+        raise InputError(f"{what} is a sparse matrix of {stored.dtype}; it must hold numbers")
     at = _first_too_big(stored)
     if at is not None:
         raise _too_big(what, int(entries.col[at]), int(entries.row[at]), stored[at])
@@ -71,40 +71,40 @@ def matrix_from_sparse(sparse: Any, what: str, zero_is_missing: bool) -> Matrix:
 
 
 def with_missing(filled: NDArray[Any], missing: NDArray[np.bool_], what: str, name: str) -> NDArray[np.float64]:
-    """Turn a nullable column of integers into float64 with NaN for what is missing."""
+    """Turn a nullable column of integers into float64, with NaN for missing entries."""
     column = floats(filled, what, name).astype(np.float64)
     column[missing] = np.nan
     return column
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell of any type holds nothing: None, NaN, or one of pandas' own marks."""
+    """Whether a cell of any type is missing: None, NaN, or one of pandas' own markers."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return True
-    # NaN is not itself; whether a cell of any other type is may not even be a bool.
+    # NaN differs from itself. For a cell of any other type, `!=` may not even return a bool.
     return isinstance(cell, (Real, Decimal, np.datetime64, np.timedelta64)) and bool(cell != cell)
 
 
 def refused(what: str, name: str | int, dtype: object) -> InputError:
-    """Say that a column cannot be read as numbers."""
+    """Return the error for a column that cannot be read as numbers."""
     return InputError(
-        f"{_said(what)}column {name!r} has dtype {dtype}, which is not a number; encode it as it was for training"
+        f"{_said(what)}column {name!r} has dtype {dtype}, which is not numeric; encode it as for training"
     )
 
 
 def _said(what: str) -> str:
-    """Begin a message with what the caller calls the rows, where that is known."""
+    """Return the beginning of a message: the name of the rows, if it is known."""
     return f"{what}: " if what else ""
 
 
 def _float_dtype(dtypes: Iterable[np.dtype[Any]]) -> np.dtype[Any]:
-    """Choose float32 where it holds every column exactly, else float64."""
+    """Return float32 if it holds every column exactly, and float64 otherwise."""
     narrow = all(dtype.kind == "f" and dtype.itemsize <= 4 for dtype in dtypes)
     return np.dtype(np.float32 if narrow else np.float64)
 
 
 def floats(column: NDArray[Any], what: str, name: str | int) -> NDArray[Any]:
-    """Turn a column of any real dtype into floats, and refuse what is not a number or would be rounded."""
+    """Turn a column of any real dtype into floats; refuse cells that are not numbers or would be rounded."""
     match column.dtype.kind:
         case "f":
             return column
@@ -123,14 +123,14 @@ def floats(column: NDArray[Any], what: str, name: str | int) -> NDArray[Any]:
 
 
 def _number(cell: Any, what: str, name: str | int, row: int) -> float:
-    """Read one cell of an object column: a real number, or nothing (None, pandas.NA)."""
+    """Read one cell of an object column: a real number, or a missing value (None, pandas.NA)."""
     if is_missing(cell):
         return float("nan")
     if not isinstance(cell, (Real, Decimal, np.bool_)):
         shown = repr(cell)
         shown = shown if len(shown) <= 40 else shown[:37] + "..."
         raise InputError(
-            f"{_said(what)}row {row} of column {name!r} is {shown}, not a number; encode it as it was for training"
+            f"{_said(what)}row {row} of column {name!r} is {shown}, not a number; encode it as for training"
         )
     if isinstance(cell, Integral) and abs(int(cell)) > EXACT_INTEGER:
         raise _too_big(what, name, row, cell)
@@ -138,7 +138,7 @@ def _number(cell: Any, what: str, name: str | int, row: int) -> float:
 
 
 def _first_too_big(values: NDArray[Any]) -> int | None:
-    """Find the first integer that float64 would round, counted in C order."""
+    """Find the first integer, in C order, that float64 would round."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
         return None
     wrong = (values > EXACT_INTEGER) | (values < -EXACT_INTEGER)
@@ -148,5 +148,5 @@ def _first_too_big(values: NDArray[Any]) -> int | None:
 def _too_big(what: str, name: str | int, row: int, value: object) -> InputError:
     return InputError(
         f"{_said(what)}row {row} of column {name!r} is {value}, beyond 2**53, where float64 no longer holds every "
-        "integer; convert the column to float64 yourself if rounding it is what you want"
+        "integer; if you accept rounding, convert the column to float64 yourself"
     )

@@ -1,4 +1,4 @@
-"""Raw rows of any kind, as the steps of a pipeline take them: whole, some of them, or mixed of two."""
+"""Raw rows of any kind, for the steps of a pipeline: all of them, a selection, or mixtures of two."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RawRows:
     Attributes
     ----------
     rows
-        A pandas or polars frame, a scipy.sparse matrix or a 2-D array, with the pipeline's columns in order.
+        A pandas or polars frame, a scipy.sparse matrix or a 2-D array, with its columns in the pipeline's order.
     names, labels, cells, frame_kind
         As in `Rows`.
     """
@@ -43,16 +43,16 @@ class RawRows:
             sparse = data.tocsr()
             check_width(sparse.shape[1], what, n_columns)
             return cls(sparse, None, None, sparse.toarray, None)
-        table = as_table(data, what)
-        check_width(table.shape[1], what, n_columns)
-        return cls(table, None, None, lambda: table, None)
+        array = as_table(data, what)
+        check_width(array.shape[1], what, n_columns)
+        return cls(array, None, None, lambda: array, None)
 
     def as_array(self) -> Any:
-        """The rows without the names that they may have."""
+        """Return the rows without their names."""
         return self.cells() if frame_library(self.rows) is not None else self.rows
 
     def as_frame(self, names: Sequence[str] | None) -> Any:
-        """The rows with the names that the pipeline was fitted on, if it was and there is a library for it."""
+        """Return the rows with the names that the pipeline was fitted on, if there are any and pandas is installed."""
         if names is None or not isinstance(self.rows, np.ndarray):
             return self.rows
         try:
@@ -62,22 +62,22 @@ class RawRows:
         return pandas.DataFrame(self.rows, columns=list(names)).infer_objects()
 
 
-def some_rows(rows: Any, numbers: NDArray[np.intp]) -> Any:
-    """Take the rows of these numbers."""
-    return rows.iloc[numbers] if frame_library(rows) == "pandas" else rows[numbers]
+def some_rows(rows: Any, positions: NDArray[np.intp]) -> Any:
+    """Return the rows at these positions."""
+    return rows.iloc[positions] if frame_library(rows) == "pandas" else rows[positions]
 
 
 def mixed_rows(rows: Any, first: NDArray[Any], second: NDArray[Any], from_first: NDArray[np.bool_]) -> Any:
-    """Mix pairs of rows: each cell is that of the first row of the pair, or else that of the second.
+    """Mix pairs of rows: each cell comes from the first or from the second row of the pair.
 
     Parameters
     ----------
     rows
-        Rows of any kind that a pipeline is given.
+        Rows of any kind that a pipeline accepts.
     first, second
-        The numbers of the rows of each pair.
+        The positions of the rows of each pair.
     from_first
-        Where the mixed rows take their cells from the first: (pairs, columns).
+        Whether each cell comes from the first row: (pairs, columns).
     """
     taken = np.where(from_first, first[:, np.newaxis], second[:, np.newaxis])
     match frame_library(rows):
