@@ -1,1 +1,1 @@
-"""The game that is played: which columns a row has, who plays them, and what is computed."""
+"""The game: the columns of a row, the players that own them, and the indices that can be computed."""

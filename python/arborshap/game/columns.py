@@ -1,4 +1,4 @@
-"""The columns of a row: what they are called, and which player each one belongs to."""
+"""The columns of a row: their names, and the player that each belongs to."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from arborshap._util.checks import checked_names
 from arborshap.exceptions import InputError, ModelError
 
 _SAVED_AS = {"column_names": str, "data_names": str, "players": int, "data_players": int, "player_names": str}
-"""The entries that describe columns in a saved background, and the type of what each one lists."""
+"""The lists that describe columns in a saved background, and the type of their entries."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """The columns that a row has, and the players of the game.
+    """The columns of a row, and the players of the game.
 
-    A row's columns are the model's features, or, for a pipeline, the raw columns that go into it.
+    The columns of a row are the model's features or, for a pipeline, its raw columns.
 
     Attributes
     ----------
     matched
         The names that a frame's columns are matched to; ``None`` if neither the model nor its rows have names.
     names
-        What the columns are called in results.
+        The names of the columns in results.
     owners
         The player of each column.
     players : array of int32
-        The player of each of the model's features: the paper's index map.
+        The player of each feature of the model: the paper's index map.
     player_names
         The names of the players.
     spaces_are_underscores
-        Whether `matched` spells the columns with underscores for the spaces they had in training (LightGBM).
+        Whether the names in `matched` have underscores in place of the spaces of training (LightGBM).
     """
 
     matched: tuple[str, ...] | None
@@ -56,48 +56,51 @@ class Columns:
         return [self.player_names[player] for player in self.owners]
 
     def renamed(self, player_names: Sequence[str]) -> Self:
-        """Return the same columns with other names of the players."""
+        """Return the same columns with other names for the players."""
         names = checked_names(player_names, self.n_players)
         return self if names is None else replace(self, player_names=tuple(names))
 
     def agreed_with(self, other: Columns) -> Columns:
-        """Return the columns of two parts of a background, which must be the same where both have names."""
+        """Return the columns of two parts of a background, which must be the same if both have names."""
         if self.matched is None or other.matched is None:
             return other if self.matched is None else self
         if self.matched != other.matched:
-            raise other_columns("one part was made of", self.matched, other.matched)
+            raise other_columns("one part was made from", self.matched, other.matched)
         if self.player_names != other.player_names:
             raise InputError(
-                "these parts of a background call their groups differently: "
-                f"{list(self.player_names)}, {list(other.player_names)}"
+                "these parts of a background have different names for their groups: "
+                f"{list(self.player_names)} and {list(other.player_names)}; give the same groups for all parts"
             )
         return self
 
     def adopted_by(self, wanted: Columns, *, keep_groups: bool) -> Columns:
-        """Return the columns for an explainer that a background is given to.
+        """Return the columns of an explainer against this background.
 
         Parameters
         ----------
         wanted
-            The columns as the explainer knows them from its model and arguments.
+            The explainer's columns, according to its model and arguments.
         keep_groups
             Whether the explainer takes over this background's players, because it was given no groups of its own.
         """
         if wanted.matched is None:
             wanted = replace(wanted, matched=self.matched, names=self.names)
         if len(self.players) != len(wanted.players):
-            raise InputError("the background and the model do not belong together: they have different columns")
+            raise InputError(
+                f"the background has {len(self.players)} features, but the model has {len(wanted.players)}; "
+                "make the background with this model"
+            )
         if self.matched not in (None, wanted.matched):
-            raise other_columns("the background was made of", self.matched, wanted.matched or ())
+            raise other_columns("the background was made from", self.matched, wanted.matched or ())
         if not keep_groups:
             return wanted
-        # Columns that play alone are called what the explainer calls them.
+        # A column that plays alone has the name that the explainer gives it.
         called = dict(zip(self.names, wanted.names, strict=True))
         player_names = tuple(called.get(name, name) for name in self.player_names)
         return replace(wanted, players=self.players, owners=self.owners, player_names=player_names)
 
     def to_json(self) -> dict[str, Any]:
-        """Describe the columns in terms of JSON."""
+        """Return a description of the columns that JSON can hold."""
         return {
             "column_names": None if self.matched is None else list(self.matched),
             "data_names": list(self.names),
@@ -108,7 +111,7 @@ class Columns:
 
     @classmethod
     def from_json(cls, described: Any) -> Self:
-        """Read a description, which may have been tampered with."""
+        """Read such a description, which may have been tampered with."""
         for key, kind in _SAVED_AS.items():
             found = described.get(key, 0) if isinstance(described, dict) else 0
             if not (found is None and key == "column_names") and not (
@@ -130,8 +133,8 @@ class Columns:
 
 
 def other_columns(whose: str, ours: Sequence[str] | None, theirs: Sequence[str]) -> InputError:
-    """Build the error for columns that are told apart by their names, and differ."""
+    """Return the error for two sets of columns with different names."""
     return InputError(
-        f"{whose} the columns {None if ours is None else list(ours)}, in this order, which is not {list(theirs)}; the "
-        "model does not name its columns, so give feature_names wherever its rows are"
+        f"{whose} the columns {None if ours is None else list(ours)}, in this order, but {list(theirs)} are needed; "
+        "the model does not name its columns, so give the same feature_names everywhere"
     )

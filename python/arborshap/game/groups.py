@@ -1,4 +1,4 @@
-"""Players from groups of columns: the paper's index map I, which sends every model feature to its player."""
+"""Players from groups of columns: the paper's index map I, which maps every model feature to its player."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arborshap.game.relations import components, fitted_names, names_out, relati
 
 
 class Transformer(Protocol):
-    """A transformer or pipeline of scikit-learn, or anyone's who keeps to its conventions."""
+    """A scikit-learn transformer or pipeline, or any object that follows its conventions."""
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn from rows."""
@@ -31,27 +31,27 @@ def players_from(
     Parameters
     ----------
     groups
-        ``None``: every feature is its own player. A dict ``{"name": [columns]}``, columns by name or number:
-        features it does not name stay alone, and a group stands where its first column does. Or the index map itself,
-        one player number per feature, for example ``[0, 1, 1, 2]``, in which every player from 0 up has a feature.
-        Or the fitted transformer that made the model's columns: columns made of the same raw ones play as one.
+        ``None``: every feature is a player of its own. A dict ``{"name": [columns]}``, with columns by name or
+        position: features that it does not list play alone, and a group takes the place of its first column. An index
+        map, with the player of each feature such as ``[0, 1, 1, 2]``, in which every player from 0 up has a feature. A
+        fitted transformer that made the model's columns: columns made from the same raw columns play as one.
     feature_names
         The model's columns, in order.
     n_features
-        How many there are.
+        The number of columns.
 
     Returns
     -------
     players : array of int32, (features,)
-        The player of every feature.
+        The player of each feature.
     names : list of str
-        The players' names: the group's, or that of the feature that is alone. A group of an index map has no name
-        of its own and is called after its features.
+        The players' names: that of the group, or of the feature that plays alone. A group of an index map is named
+        after its features.
 
     Raises
     ------
     InputError
-        If a column is unknown, out of range or in two places, if a group is empty, or if a player has no feature.
+        If a column is unknown, out of range or in two groups, if a group is empty, or if a player has no feature.
     ModelError
         If the transformer is not fitted.
     """
@@ -64,31 +64,31 @@ def players_from(
     if hasattr(groups, "fit") and (hasattr(groups, "transform") or hasattr(groups, "steps")):
         return _from_dict(_made_of_the_same(groups, list(feature_names)), list(feature_names), n_features)
     raise InputError(
-        "groups must be a dict of column lists, or an index map with one player number per feature, or a fitted "
+        "groups must be a dict of lists of columns, an index map with the player of each feature, or a fitted "
         f"transformer; got a {type(groups).__name__}"
     )
 
 
 def joined(names: Sequence[str]) -> str:
-    """Name a player that has no name of its own after its columns."""
+    """Return a name made from the columns of a player that has no name of its own."""
     shown = " + ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown} + {len(names) - 3} more"
 
 
 def _made_of_the_same(transformer: Any, feature_names: list[str]) -> dict[str, list[int]]:
-    """Group the columns that a fitted transformer makes of the same raw columns, named after those."""
+    """Group the columns that a fitted transformer makes from the same raw columns, and name the groups after those."""
     relation = relation_of(transformer)
     raw_names = fitted_names(transformer) or [f"x{j}" for j in range(relation.n_inputs)]
     made = names_out(transformer)
     width = len(relation.sources)
-    if made is not None and set(made) <= set(feature_names):  # beside columns that come from elsewhere, or moved
+    if made is not None and set(made) <= set(feature_names):  # other columns may be between them
         columns = [feature_names.index(name) for name in made]
     elif width == len(feature_names):
         columns = list(range(width))
     else:
         raise InputError(
             f"groups: this {type(transformer).__name__} makes {width} columns, but the model has {len(feature_names)} "
-            "features, and they are not called as it calls them; give the transformer that made them all"
+            "features, whose names are different; give the transformer that made all of them"
         )
     player_of = components(relation.n_inputs, relation.sources)
     raw_of: dict[int, list[str]] = {}
@@ -96,7 +96,7 @@ def _made_of_the_same(transformer: Any, feature_names: list[str]) -> dict[str, l
         raw_of.setdefault(player, []).append(raw)
     members: dict[int, list[int]] = {}
     for column, sources in zip(columns, relation.sources, strict=True):
-        if sources:  # a constant stays alone: it has no part in any difference
+        if sources:  # a constant stays alone: it never changes a prediction
             members.setdefault(player_of[min(sources)], []).append(column)
     groups = {joined(raw_of[player]): made_of_it for player, made_of_it in members.items()}
     if len(groups) < len(members):
@@ -107,14 +107,14 @@ def _made_of_the_same(transformer: Any, feature_names: list[str]) -> dict[str, l
 def _from_dict(
     groups: Mapping[Any, Any], feature_names: list[str], n_features: int
 ) -> tuple[NDArray[np.int32], list[str]]:
-    numbers = {name: j for j, name in enumerate(feature_names)}
+    positions = {name: j for j, name in enumerate(feature_names)}
     group_of: dict[int, str] = {}
     for group, columns in groups.items():
         if not isinstance(group, str):
             raise InputError(f"groups: a group's name must be text, got {group!r}")
         if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
             raise InputError(f"groups: group {group!r} must be a list of columns, got {columns!r}")
-        members = [_column_number(column, group, numbers, n_features) for column in columns]
+        members = [_column_position(column, group, positions, n_features) for column in columns]
         if not members:
             raise InputError(f"groups: group {group!r} is empty")
         for j in members:
@@ -127,37 +127,41 @@ def _from_dict(
 
     players = np.empty(n_features, dtype=np.int32)
     names: list[str] = []
-    number_of_group: dict[str, int] = {}
+    player_of: dict[str, int] = {}
     for j, feature in enumerate(feature_names):
         group = group_of.get(j)
         if group is None:
             players[j] = len(names)
             names.append(feature)
             continue
-        if group not in number_of_group:
-            number_of_group[group] = len(names)
+        if group not in player_of:
+            player_of[group] = len(names)
             names.append(group)
-        players[j] = number_of_group[group]
+        players[j] = player_of[group]
     alone = {feature for j, feature in enumerate(feature_names) if j not in group_of}
-    for group in number_of_group:
+    for group in player_of:
         if group in alone:
-            message = f"groups: {group!r} names a group and also a column outside it; give the group another name"
+            message = (
+                f"groups: {group!r} is the name of a group and of a column outside it; give the group another name"
+            )
             raise InputError(message)
     return players, names
 
 
-def _column_number(column: Any, group: str, numbers: Mapping[str, int], n_features: int) -> int:
+def _column_position(column: Any, group: str, positions: Mapping[str, int], n_features: int) -> int:
     if isinstance(column, str):
-        if column not in numbers:
+        if column not in positions:
             raise InputError(f"groups: group {group!r} lists the column {column!r}, which the model does not have")
-        return numbers[column]
+        return positions[column]
     if is_whole(column):
         if not 0 <= column < n_features:
             raise InputError(
                 f"groups: group {group!r} lists column {column}, but the model's columns are 0 to {n_features - 1}"
             )
         return int(column)
-    raise InputError(f"groups: group {group!r} lists {column!r}, which is neither a column's name nor its number")
+    raise InputError(
+        f"groups: group {group!r} lists {column!r}, which is neither the name nor the position of a column"
+    )
 
 
 def _from_index_map(groups: Any, feature_names: list[str], n_features: int) -> tuple[NDArray[np.int32], list[str]]:

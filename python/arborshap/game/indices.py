@@ -1,4 +1,4 @@
-"""The indices of a game that can be computed, by the names that callers use."""
+"""The indices of a game that can be computed, under the names that callers use."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ INDICES: tuple[IndexName, ...] = ("shapley", "taylor", "interaction", "banzhaf")
 
 
 def order_of_index(index: str) -> int:
-    """Return how many players one value of the index belongs to."""
+    """Return how many players one value of the index belongs to: 1 or 2."""
     return 2 if index in PAIR_INDICES else 1

@@ -1,7 +1,7 @@
-"""Which columns that come out of a fitted scikit-learn transformer depend on which that go in.
+"""Which output columns of a fitted scikit-learn transformer depend on which input columns.
 
-Read from the fitted objects, never from names. Of a transformer that is not known here, every column that comes out is
-taken to depend on all that go in; then those play as one, and what is computed for them is still exact.
+This is read from the fitted objects, never from names. If a transformer is not known here, every output is assumed to
+depend on all inputs. These inputs then play as one player, whose values are still exact.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ Sources: TypeAlias = list[frozenset[int]]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What each column that comes out depends on.
+    """The input columns that each output column depends on.
 
     Attributes
     ----------
     n_inputs
-        How many columns go in.
+        Number of input columns.
     sources
-        For each column that comes out, the numbers of those going in that may change it; none for a constant.
+        For each output column, the positions of the input columns that may change it; empty for a constant.
     """
 
     n_inputs: int
     sources: Sources
 
     def then(self, later: Relation) -> Relation:
-        """Relate what goes into this to what comes out of a later one."""
+        """Return the relation of this transformer followed by a later one."""
         joined: dict[frozenset[int], frozenset[int]] = {}
-        for wanted in later.sources:
-            if wanted not in joined:
-                joined[wanted] = frozenset().union(*(self.sources[j] for j in wanted))
-        return Relation(self.n_inputs, [joined[wanted] for wanted in later.sources])
+        for between in later.sources:
+            if between not in joined:
+                joined[between] = frozenset().union(*(self.sources[j] for j in between))
+        return Relation(self.n_inputs, [joined[between] for between in later.sources])
 
 
 def components(n_columns: int, sets: Iterable[Iterable[int]]) -> list[int]:
-    """Number the columns by the players they belong to: columns that a set has in common have the same one.
+    """Return the player of each column: columns that share a set belong to the same player.
 
-    Players are numbered by their first column.
+    Players are numbered in the order of their first columns.
     """
     parent = list(range(n_columns))
 
@@ -59,12 +59,12 @@ def components(n_columns: int, sets: Iterable[Iterable[int]]) -> list[int]:
         first, *others = sorted(map(root, members)) or [0]
         for other in others:
             parent[root(other)] = root(first)
-    number: dict[int, int] = {}
-    return [number.setdefault(root(column), len(number)) for column in range(n_columns)]
+    player: dict[int, int] = {}
+    return [player.setdefault(root(column), len(player)) for column in range(n_columns)]
 
 
 def transforming_steps(pipeline: Any) -> list[tuple[str, Any]]:
-    """List the steps of a pipeline that do something to the rows, without a last one that predicts."""
+    """List the steps of a pipeline that transform rows, without a last step that predicts."""
     steps = [(name, step) for name, step in pipeline.steps if step is not None and not _is(step, "passthrough")]
     if steps and not hasattr(steps[-1][1], "transform"):
         steps.pop()
@@ -72,29 +72,29 @@ def transforming_steps(pipeline: Any) -> list[tuple[str, Any]]:
 
 
 def relation_of(transformer: Any, n_inputs: int | None = None, n_outputs: int | None = None) -> Relation:
-    """Read a fitted transformer.
+    """Return the relation of a fitted transformer.
 
     Parameters
     ----------
     transformer
-        A transformer of scikit-learn, or of anyone who keeps to its conventions; a pipeline of such.
+        A scikit-learn transformer, an object that follows its conventions, or a pipeline of those.
     n_inputs
-        How many columns go in; what it was fitted on, if left out.
+        Number of input columns. The default is the number that it was fitted on.
     n_outputs
-        How many come out, where that is known from elsewhere, such as from the step that comes next.
+        Number of output columns, if another object records it, such as the next step.
 
     Raises
     ------
     ModelError
-        If it is not fitted.
+        If the transformer is not fitted.
     UnsupportedModelError
-        If it does not say how many columns it gives.
+        If the transformer does not say how many columns it makes.
     """
     kind = type(transformer).__name__
     if n_inputs is None:
         n_inputs = fitted_width(transformer)
         if n_inputs is None:
-            raise ModelError(f"this {kind} is not fitted, or does not know its columns; call fit() with a 2-D table")
+            raise ModelError(f"this {kind} is not fitted or does not record its columns; call fit() with 2-D data")
     try:
         sources = _read(transformer, n_inputs, n_outputs)
     except AttributeError as error:
@@ -103,16 +103,16 @@ def relation_of(transformer: Any, n_inputs: int | None = None, n_outputs: int | 
         width = n_outputs if n_outputs is not None else _declared_width(transformer)
         if width is None:
             raise UnsupportedModelError(
-                f"{kind} does not say how many columns it gives; let it have a get_feature_names_out() method"
+                f"{kind} does not say how many columns it makes; give it a get_feature_names_out() method"
             )
         sources = [frozenset(range(n_inputs))] * width
     if n_outputs is not None and len(sources) != n_outputs:
-        raise ModelError(f"this {kind} gives {len(sources)} columns, but what comes next was fitted on {n_outputs}")
+        raise ModelError(f"this {kind} makes {len(sources)} columns, but the next step was fitted on {n_outputs}")
     return Relation(n_inputs, sources)
 
 
 def fitted_width(estimator: Any) -> int | None:
-    """Return how many columns an estimator, or the first step of a pipeline that does something, was fitted on."""
+    """Return the number of columns that an estimator, or a pipeline's first transforming step, was fitted on."""
     if "Pipeline" in _sklearn_classes(estimator):
         steps = transforming_steps(estimator)
         return fitted_width(steps[0][1] if steps else estimator.steps[-1][1])
@@ -123,7 +123,7 @@ def fitted_width(estimator: Any) -> int | None:
 
 
 def fitted_names(estimator: Any) -> list[str] | None:
-    """Return the names of the columns it was fitted on, if that was a frame."""
+    """Return the names of the columns that an estimator was fitted on, if it was fitted on a frame."""
     if "Pipeline" in _sklearn_classes(estimator):
         steps = transforming_steps(estimator)
         return fitted_names(steps[0][1]) if steps else None
@@ -132,7 +132,7 @@ def fitted_names(estimator: Any) -> list[str] | None:
 
 
 def names_out(transformer: Any) -> list[str] | None:
-    """Return what a transformer calls the columns that come out, if it calls them anything."""
+    """Return a transformer's names for its output columns, if it has any."""
     try:
         if "Pipeline" in _sklearn_classes(transformer) and not hasattr(transformer, "transform"):
             transformer = transformer[:-1]
@@ -142,7 +142,7 @@ def names_out(transformer: Any) -> list[str] | None:
 
 
 def chain(steps: Sequence[Any], n_inputs: int, n_outputs: int | None) -> Relation:
-    """Read transformers that follow one another; each was fitted on as many columns as the one before gives."""
+    """Return the relation of consecutive transformers; each is fitted on as many columns as the previous one makes."""
     relation = Relation(n_inputs, _each(range(n_inputs)))
     widths = [*map(fitted_width, steps[1:]), n_outputs]
     for step, width in zip(steps, widths, strict=False):
@@ -151,7 +151,7 @@ def chain(steps: Sequence[Any], n_inputs: int, n_outputs: int | None) -> Relatio
 
 
 def _read(transformer: Any, n_inputs: int, n_outputs: int | None) -> Sources | None:
-    """Apply the rule for a class of scikit-learn, or for a subclass that leaves its `transform` alone."""
+    """Apply the rule for a scikit-learn class, or for a subclass that does not override its `transform`."""
     ancestry = type(transformer).__mro__
     owner = next((cls for cls in ancestry if "transform" in vars(cls)), None)
     for cls in ancestry:
@@ -177,7 +177,7 @@ def _declared_width(transformer: Any) -> int | None:
     return None if names is None else len(names)
 
 
-# --- one rule for each kind ---------------------------------------------------------------------------------------
+# --- one rule per transformer ---------------------------------------------------------------------------------------
 
 
 def _each(columns: Iterable[Any]) -> Sources:
@@ -193,7 +193,7 @@ def _selected(selector: Any, _: int) -> Sources:
 
 
 def _one_hot(encoder: Any, n_inputs: int) -> Sources:
-    # Categories without those dropped, and with the infrequent ones of a column together.
+    # Dropped categories do not count, and the infrequent categories of a column count as one.
     return _repeated(n_inputs, encoder._n_features_outs)
 
 
@@ -215,7 +215,7 @@ def _repeated(n_inputs: int, counts: Sequence[int]) -> Sources:
 
 
 def _imputed(imputer: Any, n_inputs: int) -> Sources:
-    """A column nothing is known of is left out; then come the columns that say where something was missing."""
+    """An imputer drops columns that are all missing, and then appends indicators of missing cells."""
     statistics = imputer.statistics_
     kept = np.arange(n_inputs)
     if not getattr(imputer, "keep_empty_features", False):
@@ -233,26 +233,26 @@ def _polynomial(transformer: Any, _: int) -> Sources:
 
 
 def _function(transformer: Any, n_inputs: int) -> Sources | None:
-    """Nothing is known of a function, unless there is none or numpy itself applies it cell by cell."""
+    """The relation of a function is unknown, unless there is no function or it is a NumPy ufunc of one cell."""
     function = transformer.func
     by_cell = isinstance(function, np.ufunc) and function.nin == function.nout == 1 and not transformer.kw_args
     return _each(range(n_inputs)) if function is None or by_cell else None
 
 
 def _columns(transformer: Any, n_inputs: int) -> Sources:
-    sources: Sources = [frozenset()] * max((part.stop for part in transformer.output_indices_.values()), default=0)
+    sources: Sources = [frozenset()] * max((made.stop for made in transformer.output_indices_.values()), default=0)
     for name, fitted, _ in transformer.transformers_:
-        part = transformer.output_indices_[name]
-        if part.start == part.stop:
+        made = transformer.output_indices_[name]
+        if made.start == made.stop:
             continue
         taken = transformer._transformer_to_input_indices[name]
         picked = Relation(n_inputs, _each(taken))
         inner = (
             Relation(len(taken), _each(range(len(taken))))
             if _is(fitted, "passthrough")
-            else relation_of(fitted, len(taken), part.stop - part.start)
+            else relation_of(fitted, len(taken), made.stop - made.start)
         )
-        sources[part] = picked.then(inner).sources
+        sources[made] = picked.then(inner).sources
     return sources
 
 

@@ -137,11 +137,13 @@ def test_parts_whose_columns_stand_in_another_order_do_not_merge() -> None:
     """The model has no names, so each part took its own frame's order for the model's."""
     frame = pd.DataFrame(X, columns=list("abcde"))
     part, turned = Background(MODEL, frame[:50]), Background(MODEL, frame[50:][list("edcba")])
-    with pytest.raises(InputError, match=r"one part was made of the columns \['a', .*not \['e', .*give feature_names"):
+    with pytest.raises(
+        InputError, match=r"one part was made from the columns \['a', .*but \['e', .*the same feature_names"
+    ):
         part.merge(turned)
-    with pytest.raises(InputError, match=r"background was made of the columns \['e', .*not \['a', "):
+    with pytest.raises(InputError, match=r"background was made from the columns \['e', .*but \['a', "):
         TreeExplainer(MODEL, turned, feature_names=list("abcde"))
-    with pytest.raises(InputError, match=r"call their groups differently: \['g', .*\['h', "):
+    with pytest.raises(InputError, match=r"different names for their groups: \['g', .*\['h', "):
         Background(MODEL, frame, groups={"g": [0, 1]}).merge(Background(MODEL, frame, groups={"h": [0, 1]}))
 
 

@@ -90,7 +90,7 @@ def test_the_papers_one_hot_map_of_eight_columns_to_four_players() -> None:
         ({"race": [1.0]}, "group 'race' lists 1.0, which is neither"),
         ({"race": [True]}, "group 'race' lists True, which is neither"),
         ({7: ["race_a"]}, "a group's name must be text, got 7"),
-        ({"age": ["race_a", "race_b"]}, "'age' names a group and also a column outside it"),
+        ({"age": ["race_a", "race_b"]}, "'age' is the name of a group and of a column outside it"),
         ([], "the index map has 0 entries, but the model has 5 features"),
         ([0, 1, 1], "the index map has 3 entries, but the model has 5 features"),
         ([0, 1, 1, 3, 3], "gives player 2 no feature"),
@@ -102,8 +102,8 @@ def test_the_papers_one_hot_map_of_eight_columns_to_four_players() -> None:
         (["age", "race_a"], "flat list of whole numbers"),
         ([["age", "race_a"], ["race_b"]], "flat list of whole numbers"),
         (np.zeros((5, 1), dtype=int), "flat list of whole numbers"),
-        ("race", "groups must be a dict of column lists, or an index map"),
-        (5, "groups must be a dict of column lists, or an index map"),
+        ("race", "groups must be a dict of lists of columns, an index map"),
+        (5, "groups must be a dict of lists of columns, an index map"),
     ],
 )
 def test_what_is_wrong_is_said_and_where(groups: Any, message: str) -> None:
