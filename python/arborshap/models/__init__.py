@@ -1,4 +1,4 @@
-"""Models of other libraries, read into the common format; each library is imported only when a model of it is given."""
+"""Models of other libraries, read into the common format. A library is imported only if a model of it is given."""
 
 from arborshap.models.model import Model
 from arborshap.models.registry import load

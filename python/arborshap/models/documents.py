@@ -1,4 +1,4 @@
-"""Taking fields out of a parsed model file, with errors that say which field is missing or of the wrong kind."""
+"""Taking fields out of a parsed model file, with errors that name the field that is missing or of the wrong type."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 def shown(found: Any) -> str:
-    """Show a value of a file in an error, but not at any length."""
+    """Return a value of a file as text for an error message, shortened."""
     text = repr(found[:80] if isinstance(found, (str, bytes)) else found)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def take(document: Any, key: str, kind: type[T], where: str) -> T:
-    """Return ``document[key]``, which must be there and be of the kind; `where` names the document in errors."""
+    """Return ``document[key]``, which must exist and be of type `kind`; `where` names the document in errors."""
     if not isinstance(document, dict) or key not in document:
         raise ModelError(f"{where}: {key!r} is missing; the file is damaged or not of this format")
     found = document[key]

@@ -1,4 +1,4 @@
-"""Model files, told apart by what is in them and not by their names."""
+"""Model files, recognised by their content and not by their names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load_file(
     limits: Limits = DEFAULT,
     n_columns: int | None = None,
 ) -> Model:
-    """Read a model file; nothing in it is ever executed, and a pickle is never loaded."""
+    """Read a model file. Nothing in it is ever executed, and a pickle is never loaded."""
     content = _content(path, limits)
     what = f"the file {Path(path).name!r}"
     model = read_content(content, what, feature_names, limits, n_columns)
@@ -37,7 +37,7 @@ def _content(path: str | os.PathLike[str], limits: Limits) -> bytes:
         raise ModelError(f"{os.fspath(path)!r} cannot be a path")
     try:
         exists = file.exists()
-    except OSError as error:  # such as a name too long: the text of a model instead of its path
+    except OSError as error:  # for example a name that is too long: the text of a model instead of its path
         what = f"{os.fspath(path)[:40]!r}... is not a path ({error.strerror})"
         raise ModelError(f"{what}; give the path of a model file") from error
     if not exists:
@@ -53,7 +53,7 @@ def _content(path: str | os.PathLike[str], limits: Limits) -> bytes:
 def read_content(
     content: bytes, what: str, feature_names: Sequence[str] | None, limits: Limits, n_columns: int | None = None
 ) -> Model:
-    """Read what is in a model file; `what` names it in errors."""
+    """Read the content of a model file; `what` names the file in errors."""
     start = content[:64].lstrip()
     if start.startswith(b"["):
         return load_dump(parse_json(content, what, limits.nesting), feature_names, limits, n_columns)
@@ -65,7 +65,7 @@ def read_content(
 
 
 def _load_document(content: bytes, what: str, limits: Limits) -> Model:
-    # After the brace JSON goes on with a key in quotes, UBJSON with the type of the key's length.
+    # After the brace, JSON continues with a quoted key, and UBJSON with the type of the key's length.
     is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
     parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what, limits.nesting)
     if isinstance(parsed, dict) and "features_info" in parsed:
@@ -83,7 +83,7 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
 
 
 def _guess(content: bytes) -> str:
-    """Say what a file that is no model we read looks like, and what to do about it."""
+    """Describe a file that is not a supported model, and say what to do about it."""
     if not content:
         return "is empty"
     if content[:1] == b"\x80":
@@ -94,4 +94,4 @@ def _guess(content: bytes) -> str:
         return 'is in CatBoost\'s binary format; load it into CatBoost and save it with format="json"'
     if b"booster[" in content[:64]:
         return 'is a text dump; dump it with dump_format="json", or better save it with save_model'
-    return "is not a model file of any known kind"
+    return "is not a model file of a known format"

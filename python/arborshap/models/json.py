@@ -1,4 +1,4 @@
-"""JSON from a file nobody vouches for: every fault is a `ModelError`, and nesting costs no machine stack."""
+"""JSON from an untrusted file: every fault is a `ModelError`, and nesting uses no machine stack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOKEN = re.compile(r'[ \t\n\r]*(?:("[^"\\]*(?:\\.[^"\\]*)*")|([-+.\w]+)|([\[\]{
 
 
 def parse_json(text: str | bytes, what: str, nesting: int = DEFAULT.nesting) -> Any:
-    """Parse JSON text; `what` names it in errors, and containers may be nested so deeply."""
+    """Parse JSON text; `what` names it in errors, and `nesting` is the most levels of nested containers."""
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
     except UnicodeDecodeError as error:
@@ -24,7 +24,7 @@ def parse_json(text: str | bytes, what: str, nesting: int = DEFAULT.nesting) -> 
     try:
         return json.loads(decoded, object_pairs_hook=_unique)
     except RecursionError:
-        # Too deeply nested for the standard parser, as a text dump of a deep tree is.
+        # The text, such as a dump of a deep tree, is nested too deeply for the standard parser.
         return _parse_nested(decoded, what, nesting)
     except _DuplicateKeyError as error:
         raise ModelError(f"{what} is damaged: the key {shown(error.args[0])} appears twice in one object") from None
@@ -44,7 +44,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parse_nested(text: str, what: str, nesting: int) -> Any:
-    """Parse with a stack of open containers instead of recursion: slower, but of any depth."""
+    """Parse with a stack of open containers instead of recursion, which is slower but works at any depth."""
     result: list[Any] = []
     open_containers: list[Any] = [result]
     keys: list[str | None] = [None]
@@ -90,7 +90,7 @@ def _parse_nested(text: str, what: str, nesting: int) -> Any:
                 container.append(value)
             if mark:
                 if len(open_containers) > nesting:
-                    raise fault(f"more than {nesting:,} containers in each other, too deep for the limits,")
+                    raise fault(f"more than {nesting:,} nested containers, too deep for the limits,")
                 open_containers.append(value)
                 keys.append(None)
             expects_value = bool(mark)
@@ -105,4 +105,4 @@ def _scalar(token: str, fault: Any) -> Any:
     try:
         return json.loads(token)
     except ValueError:
-        raise fault(f"{token[:40]!r} is no value") from None
+        raise fault(f"{token[:40]!r} is not a value") from None

@@ -1,4 +1,4 @@
-"""What a loader hands over: the forest, and what the library knows about its own inputs and outputs."""
+"""A loaded model: the forest, and how its library treats inputs and outputs."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ class Model:
     forest
         The trees.
     library
-        Who made it, e.g. ``"xgboost 3.2.0"`` (or ``"xgboost JSON"`` for a file).
+        The library and its version, such as ``"xgboost 3.2.0"``, or ``"xgboost JSON"`` for a file.
     link
-        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"`` (of each output by itself),
-        ``"softmax"``, ``"log"``, or ``"probability"`` where the margin is one already. Any other word names a link
-        that nothing here computes, and ``"unknown"`` one that nobody knows.
+        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"`` (of each output separately),
+        ``"softmax"``, ``"log"``, or ``"probability"`` if the margin is a probability already. Any other word names a
+        link that is not computed here, and ``"unknown"`` a link that the model does not tell.
     steepness
-        What a logistic link multiplies the margin by.
+        The factor by which a logistic link multiplies the margin.
     classes
-        The labels that a classifier's classes stand for, in the order of their numbers; ``None`` where labels are
-        those numbers, or not known.
+        The labels of a classifier's classes, in the order of their codes; ``None`` if the labels are these codes, or if
+        they are not known.
     raw_predict
-        For a live model, the library's own raw prediction of a float matrix, shape (rows, outputs), used to
-        verify ours; ``None`` for a file. The matrix is the one the trees see, after `encode`.
+        For a live model, the library's own raw prediction of a float matrix, (rows, outputs), used to verify ours;
+        ``None`` for a file. The matrix is the one that the trees see, after `encode`.
     tolerance
         How far, relative to the size of the margins, the library's own arithmetic may be from float64.
     encode
-        For a model that recodes its input by itself (category columns, a marker for missing values), turns what the
-        user gave, a frame or a float matrix with its columns in the model's order, into the float matrix the trees
-        see; ``None`` where columns are plain numbers.
+        For a model that recodes its input (category columns, a marker for missing values), the function that turns a
+        frame or float matrix, with its columns in the model's order, into the float matrix that the trees see; ``None``
+        if columns are plain numbers.
     takes_missing
         Whether the library predicts rows with missing values at all.
     sparse_zero_is_missing
-        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (everyone else).
+        Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (all other
+        libraries).
     spaces_are_underscores
-        Whether the model spells its columns with underscores for the spaces they had in training (LightGBM).
+        Whether the model's names have underscores in place of the spaces of training (LightGBM).
     ask_margins
         Asks a pipeline that ends in this model for its raw predictions of some rows, to verify ours; ``None`` if no
         method of the library returns them.
@@ -73,11 +74,11 @@ class Model:
         rows
             Rows of any kind.
         what
-            What the caller calls them, for messages.
+            What to call the rows in messages.
         names
-            The columns' names, to which a frame's are matched.
+            The names to which the columns of a frame are matched.
         one
-            Whether a single row may come by itself.
+            Whether a single row is allowed that is not in a matrix.
         """
         read = read_some_rows if one else read_rows
         found = read(
@@ -99,5 +100,5 @@ class Model:
 
 
 def class_names(classes: NDArray[Any] | None, n_outputs: int) -> list[str] | None:
-    """Call the outputs of a classifier after its classes, where it has one for each; of two it has but one."""
+    """Name the outputs of a classifier after its classes, if there is one output per class."""
     return [str(label) for label in classes] if classes is not None and len(classes) == n_outputs > 1 else None

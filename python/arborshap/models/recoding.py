@@ -1,7 +1,7 @@
-"""What a model's library does to rows before its trees see them, as plain data: it can be written down and read again.
+"""What a model's library does to rows before its trees see them, as plain data that can be saved.
 
-Each class here is a function of a frame or float matrix, its columns in the model's order, that gives the float matrix
-which the trees see.
+Each class here is a function: it takes a frame or float matrix with its columns in the model's order, and returns the
+float matrix that the trees see.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Category: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class XGBoostRecoding:
-    """Category columns of a frame become the codes of training; the wrapper's ``missing=`` marker becomes NaN.
+    """Turns category columns of a frame into the codes of training, and the wrapper's ``missing=`` marker into NaN.
 
     Attributes
     ----------
     categories
-        Per feature, what its codes stand for, where the model remembers it.
+        Per feature, the categories that its codes stand for, if the model records them.
     missing
-        The marker; NaN for none.
+        The marker; NaN if there is none.
     """
 
     categories: list[list[Any] | None]
@@ -43,7 +43,7 @@ class XGBoostRecoding:
         else:
             matrix = np.column_stack([self._column(j, *column_of(rows, j)) for j in range(len(self.categories))])
         if not math.isnan(self.missing):
-            # XGBoost compares in float32, after the values became that.
+            # XGBoost converts values to float32 before it compares them.
             matrix[matrix.astype(np.float32) == np.float32(self.missing)] = np.nan
         return matrix
 
@@ -58,16 +58,16 @@ class XGBoostRecoding:
 
 @dataclass(frozen=True, slots=True)
 class LightGBMRecoding:
-    """Category columns of a frame, in order, become the codes of training, by name.
+    """Turns category columns of a frame, in order, into the codes of training, by the category's name.
 
     Attributes
     ----------
     n_features
-        Columns of a row.
+        Number of columns of a row.
     categories
-        What the codes of each category column stand for, in the order of those columns.
+        The categories that the codes of each category column stand for, in the order of those columns.
     category_columns
-        Where these columns are, as far as the model says.
+        The positions of these columns, as far as the model records them.
     """
 
     n_features: int
@@ -81,7 +81,7 @@ class LightGBMRecoding:
         columns = [column_of(rows, j) for j in range(self.n_features)]
         self._check_category_columns(columns)
         known = iter(self.categories)
-        # LightGBM itself takes a category it has not seen as missing.
+        # LightGBM itself treats an unknown category as missing.
         return np.column_stack(
             [
                 codes_by_name(name, column, next(known), lambda *_: np.nan)
@@ -92,30 +92,31 @@ class LightGBMRecoding:
         )
 
     def _check_category_columns(self, columns: list[tuple[str, Any]]) -> None:
-        """Refuse fewer or more columns of categories than training had, as LightGBM does, and name them."""
+        """Refuse another number of category columns than in training, as LightGBM does, and name them."""
         found = [j for j, (_, column) in enumerate(columns) if is_category(column)]
-        wanted = len(self.categories)
-        if len(found) == wanted:
+        needed = len(self.categories)
+        if len(found) == needed:
             return
         names = ", ".join(repr(columns[j][0]) for j in found) or "none"
-        message = f"the model was trained with {wanted} columns of categories; here these hold some: {names}"
-        # Ordered categories count as numbers in training, and numbers may be declared categories: then nobody knows.
-        if len(self.category_columns) == wanted:
+        message = f"the model was trained with {needed} category columns, but the category columns here are: {names}"
+        # Ordered categories count as numbers in training, and numbers may be declared categories. The columns at fault
+        # are then not known.
+        if len(self.category_columns) == needed:
             wrong = [repr(columns[j][0]) for j in sorted(set(self.category_columns) ^ set(found))]
-            message += f"; give {', '.join(wrong)} the type of training"
+            message += f"; give {', '.join(wrong)} the same type as in training"
         raise InputError(message)
 
 
 @dataclass(frozen=True, slots=True)
 class OrdinalRecoding:
-    """Categories, of any type of column or in a matrix, become their position; unknown ones are missing.
+    """Turns categories, in columns of any type or in a matrix, into their positions; unknown ones become missing.
 
-    That is what HistGradientBoosting does, without scikit-learn.
+    HistGradientBoosting does the same; this class does not need scikit-learn.
 
     Attributes
     ----------
     categories
-        Per feature its categories in order; ``None`` for a plain number.
+        Per feature, its categories in order; ``None`` for a numeric feature.
     """
 
     categories: list[list[Any] | None]
@@ -143,7 +144,7 @@ class OrdinalRecoding:
         if known is None:
             return values
         if np.isinf(values).any():
-            raise InputError(f"column {name!r} holds categories, and infinity is none")
+            raise InputError(f"column {name!r} holds categories, so it cannot contain infinity")
         in_order = np.array(known, np.float64)
         at = np.searchsorted(in_order, values).clip(max=len(known) - 1)
         return np.where(in_order[at] == values, at.astype(np.float64), np.nan)
@@ -159,7 +160,7 @@ _BY_NAME = {
 
 
 def known_categories(encode: Callable[[Any], Any] | None, n_features: int) -> list[list[Any] | None]:
-    """Tell what the codes of each column stand for, where the model remembers that."""
+    """Return the categories that the codes of each column stand for, if the model records them."""
     recoding: Any = getattr(encode, "recoding", encode)
     if isinstance(recoding, (XGBoostRecoding, OrdinalRecoding)):
         return recoding.categories
@@ -171,7 +172,7 @@ def known_categories(encode: Callable[[Any], Any] | None, n_features: int) -> li
 
 
 def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
-    """Describe a recoding in terms of JSON, or refuse to."""
+    """Return a description of a recoding that JSON can hold, or refuse a recoding that has none."""
     if encode is None:
         return None
     recoding: Any = getattr(encode, "recoding", encode)
@@ -184,26 +185,26 @@ def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
                 for category in known or ():
                     if not isinstance(category, Category):
                         raise InputError(
-                            f"the model's category {category!r} is a {type(category).__name__}, and only texts and "
+                            f"the model's category {category!r} is a {type(category).__name__}, but only strings and "
                             "numbers can be saved; pickle the explainer instead"
                         )
             return {"kind": name, **described}
-    raise InputError("the model recodes its rows by a function of its own, which cannot be saved; pickle the explainer")
+    raise InputError("the model recodes its rows with a custom function, which cannot be saved; pickle the explainer")
 
 
 def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray[np.float64]] | None:
-    """Make a recoding of its description, which may have been tampered with."""
+    """Make a recoding from its description, which may have been tampered with."""
     if described is None:
         return None
     fields = dict(described) if isinstance(described, dict) else {}
     kind = _BY_NAME.get(str(fields.pop("kind", None)))
     lists = fields.get("categories")
     if kind is None or not isinstance(lists, list):
-        raise ModelError("the saved recoding of rows is not one that this version knows")
+        raise ModelError("this version does not know the saved recoding of rows")
     for known in lists:
         listed = isinstance(known, list) and all(isinstance(category, Category) for category in known)
         if not listed and (known is not None or kind is LightGBMRecoding):
-            raise ModelError("the saved recoding of rows has categories that are no lists of texts and numbers")
+            raise ModelError("the saved recoding of rows has categories that are not lists of strings and numbers")
     if kind is XGBoostRecoding and len(lists) == n_features and isinstance(fields.get("missing"), float):
         return XGBoostRecoding(lists, fields["missing"])
     columns = fields.get("category_columns")
@@ -220,4 +221,4 @@ def _is_text(known: list[Any]) -> bool:
 
 
 def _refuse(name: str, category: Any) -> float:
-    raise InputError(f"column {name!r}: the category {category!r} was not there in training; set it to missing instead")
+    raise InputError(f"column {name!r}: the category {category!r} did not occur in training; set it to missing instead")

@@ -37,25 +37,26 @@ def load(
     Parameters
     ----------
     model
-        A fitted model, a path to a model file, the trees of an XGBoost JSON dump (a list of strings), or a `Forest`.
+        A fitted model, the path of a model file, the trees of an XGBoost JSON dump (a list of strings), or a `Forest`.
     feature_names
-        The names of all columns, in order. Only an XGBoost dump needs them: it names the columns it splits on, but
-        does not say where they are.
+        The names of all columns, in order. Only an XGBoost dump needs them, because it names the columns that it splits
+        on but not their positions.
     n_columns
-        The number of columns, if they have no names. Only a dump needs that, too.
+        The number of columns, if they have no names. Only a dump needs this, too.
     limits
-        The most a file or a dump may hold; a fitted model is the caller's own, and may be of any size.
+        The most that a file or a dump may hold. A fitted model may have any size.
 
     Returns
     -------
     Model
+        The model in the common format.
 
     Raises
     ------
     UnsupportedModelError
-        If the model is of no supported kind.
+        If the model is not of a supported kind.
     ModelError
-        If it is not fitted, or its file is damaged.
+        If the model is not fitted, or its file is damaged.
     """
     if isinstance(model, Model):
         return model
@@ -65,7 +66,7 @@ def load(
         return load_file(model, feature_names, limits or DEFAULT, n_columns)
     if isinstance(model, (list, tuple)) and model and all(isinstance(tree, str) for tree in model):
         return load_dump(model, feature_names, limits or DEFAULT, n_columns)
-    # The class's ancestry says which library made it, also for a user's own subclass.
+    # The ancestry of the class tells the library, even for a user's own subclass.
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     for library, module in _LOADERS.items():
         if library in libraries:

@@ -43,7 +43,7 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
 
 
 def supported_models() -> dict[str, tuple[str, ...]]:
-    """List what can be explained, by library."""
+    """List the models that can be explained, by library."""
     return dict(_SUPPORTED)
 
 
@@ -51,4 +51,6 @@ def unsupported(model: Any, reason: str = "") -> UnsupportedModelError:
     """Build the error that refuses a model by name and lists what is supported."""
     kind = f"{type(model).__module__}.{type(model).__qualname__}".removeprefix("builtins.")
     listed = "; ".join(f"{library}: {', '.join(kinds)}" for library, kinds in _SUPPORTED.items())
-    return UnsupportedModelError(f"{kind} is not supported{': ' + reason if reason else ''}. Supported are {listed}.")
+    return UnsupportedModelError(
+        f"{kind} is not supported{': ' + reason if reason else ''}. Supported models are {listed}."
+    )

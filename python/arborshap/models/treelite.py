@@ -1,4 +1,4 @@
-"""treelite models, by way of their own JSON: whatever library made them, treelite's rules are the ones that count."""
+"""treelite models, read from their own JSON. treelite's rules apply, whatever library made the model."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LINKS = {
     "softmax": "softmax",
     "exponential": "log",
 }
-# A comparison that sends a row left when it is greater is the opposite one with its children swapped.
+# A comparison that sends greater values left is the opposite comparison with its children swapped.
 _RULES: dict[str, tuple[Rule, bool]] = {"<": ("<", False), "<=": ("<=", False), ">": ("<=", True), ">=": ("<", True)}
 
 
 def load(model: Any) -> Model:
-    """Read a model; treelite checks little when it loads one, so all of it is checked here."""
+    """Read a model. Everything is checked here, because treelite itself checks little when it loads a model."""
     treelite: Any = import_module("treelite")
 
     if not isinstance(model, treelite.Model):
@@ -67,17 +67,17 @@ def read_document(document: Any, precision: Precision) -> Forest:
         if not all(isinstance(node, dict) for node in nodes):
             raise ModelError(f"tree {t}: each of its nodes must be an object")
     base = frozen_copy(f"{_WHERE}: base_scores", take_list(document, "base_scores", _WHERE), np.float64)
-    # Outputs are the classes of each target, padded to the target that has most.
+    # Outputs are the classes of each target, padded to the largest number of classes.
     n_targets = take(document, "num_target", int, _WHERE)
     n_classes = max(frozen_copy(f"{_WHERE}: num_class", take_list(document, "num_class", _WHERE), np.int32), default=0)
     if n_targets * int(n_classes) != len(base):
         raise ModelError(f"{_WHERE}: {n_targets} targets of {n_classes} classes, but {len(base)} base scores")
-    numbers = np.arange(len(base)).reshape(n_targets, int(n_classes))
+    positions = np.arange(len(base)).reshape(n_targets, int(n_classes))
     ids = [frozen_copy(f"{_WHERE}: {key}", take_list(document, key, _WHERE), np.int32) for key in _IDS]
-    if any(len(numbers_of) != len(trees) for numbers_of in ids):
+    if any(len(of_trees) != len(trees) for of_trees in ids):
         raise ModelError(f"{_WHERE}: target_id and class_id must have one entry for each of {len(trees)} trees")
     outputs = [
-        _outputs(numbers, t, int(target), int(klass)) for t, (target, klass) in enumerate(zip(*ids, strict=True))
+        _outputs(positions, t, int(target), int(klass)) for t, (target, klass) in enumerate(zip(*ids, strict=True))
     ]
     share = np.ones(len(base))
     if take(document, "average_tree_output", bool, _WHERE) and trees:
@@ -97,18 +97,18 @@ def _rule(trees: list[Any]) -> Rule:
     rules = {_RULES[sign][0] if sign in _RULES else None for sign in signs} or {"<="}
     if len(rules) > 1 or None in rules:
         raise UnsupportedModelError(
-            f"{_WHERE}: its splits compare by {', '.join(sorted(signs))}, not all by < or by <="
+            f"{_WHERE}: its splits compare by {', '.join(sorted(signs))}; all must compare by <, or all by <="
         )
     return "<" if "<" in rules else "<="
 
 
-def _outputs(numbers: NDArray[np.int64], t: int, target: int, klass: int) -> NDArray[np.int64]:
-    """List the outputs a tree adds to: -1 stands for all targets, or all classes."""
+def _outputs(positions: NDArray[np.int64], t: int, target: int, klass: int) -> NDArray[np.int64]:
+    """List the outputs that a tree adds to; -1 stands for all targets, or for all classes."""
     rows = slice(None) if target == -1 else slice(target, target + 1)
     columns = slice(None) if klass == -1 else slice(klass, klass + 1)
-    chosen = np.ravel(numbers[rows, columns])
+    chosen = np.ravel(positions[rows, columns])
     if len(chosen) == 0:
-        raise ModelError(f"tree {t}: it adds to class {klass} of target {target}, which is not there")
+        raise ModelError(f"tree {t}: it adds to class {klass} of target {target}, which does not exist")
     return chosen
 
 
@@ -122,7 +122,7 @@ def _add_tree(
     value = np.zeros((len(nodes), len(share)) if is_vector else len(nodes))
     for n, node in enumerate(nodes):
         if take(node, "node_id", int, f"tree {t}") != n:
-            raise ModelError(f"tree {t}: node {node['node_id']} is in place {n}")
+            raise ModelError(f"tree {t}: node {node['node_id']} is at position {n}")
         swaps = _RULES[node["comparison_op"]][1] if "comparison_op" in node else False
         children = [node.get("left_child", -1), node.get("right_child", -1)]
         left.append(children[swaps])
@@ -135,7 +135,9 @@ def _add_tree(
             name = f"tree {t}, node {n}: leaf_value"
             leaf = frozen_copy(name, np.ravel(as_array(name, node["leaf_value"])), np.float64)
             if len(leaf) != len(outputs):
-                raise ModelError(f"tree {t}, node {n}: its leaf has {len(leaf)} values for {len(outputs)} outputs")
+                raise ModelError(
+                    f"tree {t}, node {n}: its leaf has {len(leaf)} values, but there are {len(outputs)} outputs"
+                )
             if is_vector:
                 value[n, outputs] = leaf * share[outputs]
             else:

@@ -1,4 +1,4 @@
-"""UBJSON as XGBoost writes it. Every length is checked against the bytes that are left before it is believed."""
+"""UBJSON as XGBoost writes it. Every length is checked against the remaining bytes before it is used."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LENGTHS = {
     for marker, code in (("i", ">b"), ("U", ">B"), ("I", ">h"), ("l", ">i"), ("L", ">q"))
 }
 _NESTING = 64
-"""Containers in each other; XGBoost's documents have less than ten, whatever its trees are."""
+"""Deepest nesting of containers; XGBoost's documents have less than ten levels, whatever their trees are."""
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 
 
 def parse_ubjson(content: bytes, what: str) -> Any:
-    """Parse a UBJSON document; arrays of numbers of one type become numpy arrays, big-endian as written."""
+    """Parse a UBJSON document; arrays of numbers of one type become NumPy arrays, big-endian as in the file."""
     return _Reader(content, what).document()
 
 
@@ -46,7 +46,7 @@ class _Reader:
         start = self.position
         taken = self.content[start : start + n]
         if len(taken) != n:
-            raise self.fault(f"{n} bytes are announced where {len(taken)} are left")
+            raise self.fault(f"{n} bytes are announced, but {len(taken)} are left")
         self.position = start + n
         return taken
 
@@ -54,13 +54,13 @@ class _Reader:
         return self.content[self.position : self.position + 1]
 
     def length(self) -> int:
-        # Nearly all of a model's small steps are lengths, so this one is written for speed.
+        # Nearly all small values of a model are lengths, so this method is written for speed.
         position = self.position
         try:
             code = _LENGTHS[self.content[position]]
             (n,) = code.unpack_from(self.content, position + 1)
         except (KeyError, IndexError, struct.error):
-            raise self.fault("a length is missing or of no known type") from None
+            raise self.fault("a length is missing or of unknown type") from None
         self.position = position + 1 + code.size
         if n < 0:
             raise self.fault(f"a length is {n}")
@@ -74,9 +74,9 @@ class _Reader:
             raise self.fault("a text is not UTF-8") from None
 
     def document(self) -> Any:
-        """Read the whole, with a stack of open containers: nesting costs no machine stack."""
+        """Read the whole document with a stack of open containers, so that nesting uses no machine stack."""
         result: list[Any] = []
-        # An open container, and how many entries it still has; None where an end marker says so.
+        # Each open container, and its number of remaining entries; None if an end marker closes it.
         stack: list[tuple[Any, int | None]] = []
         container: Any = result
         remaining: int | None = 1
@@ -102,15 +102,15 @@ class _Reader:
                 container[key] = value
             if isinstance(value, (list, dict)):
                 if len(stack) == _NESTING:
-                    raise self.fault(f"more than {_NESTING} containers are in each other")
+                    raise self.fault(f"more than {_NESTING} containers are nested")
                 stack.append((container, remaining))
                 container, remaining = value, entries
         if self.position != len(self.content):
-            raise self.fault("there is more after the end")
+            raise self.fault("there is more data after the end")
         return result[0]
 
     def value(self) -> tuple[Any, int | None]:
-        """Read one value; an array or object is only opened, and its number of entries returned if it is announced."""
+        """Read one value. A container is only opened; its number of entries is returned if the file announces it."""
         marker = self.take(1)
         if marker == b"S":
             return self.text(), None
@@ -131,16 +131,16 @@ class _Reader:
         self.position += 1
         n = self.length()
         if n > len(self.content) - self.position:
-            raise self.fault(f"{n} entries are announced where {len(self.content) - self.position} bytes are left")
+            raise self.fault(f"{n} entries are announced, but {len(self.content) - self.position} bytes are left")
         return empty, n
 
     def typed_array(self) -> Any:
         self.position += 1
         marker = self.take(1)
         if marker not in _NUMBERS:
-            raise self.fault(f"an array is of type {marker!r}, which is no number")
+            raise self.fault(f"an array is of type {marker!r}, which is not numeric")
         if self.take(1) != b"#":
-            raise self.fault("an array of one type does not say how long it is")
+            raise self.fault("an array of one type has no length")
         dtype = _NUMBERS[marker]
         n = self.length()
         return np.frombuffer(self.take(n * dtype.itemsize), dtype)

@@ -107,7 +107,7 @@ def test_parquet_and_npy(files: Files) -> None:
     np.save(files.path("wide.npy"), np.zeros((3, 5)))
     assert "has 5 columns, but the model has 4 features" in files.refused("wide.npy", "out.npy")
     np.save(files.path("flat.npy"), np.zeros(3))
-    assert "has shape (3,); rows are a 2-D matrix" in files.refused("flat.npy", "out.npy")
+    assert "has shape (3,); rows must be a 2-D matrix" in files.refused("flat.npy", "out.npy")
     np.savez(files.path("several.npz"), files.rows.to_numpy())
     files.path("several.npz").rename(files.path("several.npy"))
     assert "cannot be read as .npy" in files.refused("several.npy", "out.npy")

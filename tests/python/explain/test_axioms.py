@@ -13,7 +13,7 @@ from support.models.cases import CASES, Case
 from support.oracle import ENGINES
 from support.trained import built
 
-pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds the trees alone")
+pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds only the trees")
 
 Array = NDArray[np.float64]
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")

@@ -23,7 +23,7 @@ from support.oracle import ENGINES, INDICES, Predict, shapley, worths
 from support.patience import UNHURRIED
 from support.trained import built
 
-pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds the trees alone")
+pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds only the trees")
 
 Array = NDArray[np.float64]
 GROUPS = [0, 1, 0, 2, 1]

@@ -33,7 +33,7 @@ from support.patience import HANG
 from support.saved_files import parts_of, sealed, with_text
 from support.trained import built
 
-pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds the trees alone")
+pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds only the trees")
 
 Array = NDArray[np.float64]
 
@@ -263,7 +263,7 @@ def test_a_recoding_of_the_user_s_own_is_pickled_but_not_saved() -> None:
     model = load(forest_model())
     own = Model(forest=model.forest, library="mine", encode=np.abs)
     explainer = TreeExplainer(own, data(gaps=False).rows)
-    with pytest.raises(InputError, match="recodes its rows by a function of its own"):
+    with pytest.raises(InputError, match="recodes its rows with a custom function"):
         explainer.to_bytes()
     assert_same(pickle.loads(pickle.dumps(explainer)), explainer, data(gaps=False).rows[:3])
 

@@ -178,7 +178,7 @@ XGBOOST: dict[str, tuple[Edit, str]] = {
     ),
     "too few outputs named": (
         lambda _, learner: learner["gradient_booster"]["model"]["tree_info"].pop(),
-        "tree_info names",
+        "tree_info has",
     ),
     "an output out of range": (
         lambda _, learner: learner["gradient_booster"]["model"]["tree_info"].__setitem__(0, 1),

@@ -269,7 +269,7 @@ def test_codes_are_taken_as_they_are_where_names_are_not_remembered() -> None:
     assert encode is not None
     codes = encode(table)
     np.testing.assert_array_equal(np.nan_to_num(codes[:, 1], nan=-1), table["colour"].cat.codes)
-    with pytest.raises(InputError, match="'colour': the model does not remember what its category codes stand for"):
+    with pytest.raises(InputError, match="'colour': the model does not record which categories its codes stand for"):
         encode(pytest.importorskip("polars").from_pandas(table.astype({"year": int})))
 
 
@@ -286,7 +286,7 @@ class TestDump:
     def test_it_says_what_is_missing(self) -> None:
         with pytest.warns(UserWarning, match="no base score, no DART weights, no classes"):
             load(train("y", {}).get_dump(dump_format="json"))
-        with pytest.warns(UserWarning, match="does not say what the codes stand for"):
+        with pytest.warns(UserWarning, match="does not say which categories they stand for"):
             load(train("y", {"max_cat_to_onehot": 1}, categorical=True).get_dump(dump_format="json"))
 
     def test_differences_are_right(self) -> None:
@@ -315,7 +315,7 @@ class TestDump:
         names = ["width", "height", "weight", "colour", "f9"]
         matrix = xgboost.DMatrix(given.X, given.y, feature_names=names)
         booster = xgboost.train({"max_depth": 3, "nthread": 1}, matrix, 3)
-        with pytest.raises(ModelError, match=r"names its columns .* but not their order: give feature_names="):
+        with pytest.raises(ModelError, match=r"names its columns .* but not their order; give the names"):
             self.dump(booster)
         forest = self.dump(booster, feature_names=names)
         assert forest.feature_names == tuple(names)
@@ -331,7 +331,7 @@ class TestDump:
         X = np.column_stack([rng.integers(0, 2, (200, 2)), rng.integers(-5, 5, 200)]).astype(float)
         matrix = xgboost.DMatrix(X, X @ [1.0, -2.0, 0.5], feature_types=["i", "i", "int"])
         booster = xgboost.train({"max_depth": 3, "nthread": 1}, matrix, 3)
-        with pytest.warns(UserWarning, match="Boolean columns are taken to hold 0 and 1"):
+        with pytest.warns(UserWarning, match="Boolean columns are assumed to hold 0 and 1"):
             forest = load(booster.get_dump(dump_format="json")).forest
         X[:20, 1] = np.nan
         self.same_differences(forest, booster, X)

@@ -44,7 +44,9 @@ def test_nodes_of_xgboost_that_share_categories(tmp_path: Path) -> None:
     tree = xgboost_tree(parsed)
     n = len(tree["categories_nodes"])
     tree["categories_segments"], tree["categories_sizes"] = [0] * n, [len(tree["categories"])] * n
-    with pytest.raises(ModelError, match=r"tree \d: its nodes use \d+ categories, but it lists \d+; two share some"):
+    with pytest.raises(
+        ModelError, match=r"tree \d: its nodes use \d+ categories, but it lists \d+; nodes must not share"
+    ):
         load(written(tmp_path, parsed))
 
 
@@ -65,7 +67,7 @@ def with_first(new: str) -> Callable[[list[str]], list[str]]:
 LIGHTGBM: dict[str, tuple[bytes, str]] = {
     "nodes that share a set": (
         lightgbm(decision_type=lambda w: ["1"] * len(w), threshold=lambda w: ["0"] * len(w)),
-        "tree 0, node 1: its set of categories, number 0, is another node's",
+        "tree 0, node 1: another node already uses set of categories 0",
     ),
     "a threshold that is NaN": (
         lightgbm(decision_type=lambda w: ["2"] * len(w), threshold=with_first("nan")),

@@ -19,7 +19,7 @@ from support.models.cases import CASES, Case
 from support.oracle import shapley, worths
 from support.trained import built
 
-pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds the trees alone")
+pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds only the trees")
 
 Array = NDArray[np.float64]
 GROUPS = [0, 1, 0, 2, 1]

@@ -1,4 +1,4 @@
-"""CatBoost's JSON export into a forest; trees that ask the same of all nodes of a level are written out in full."""
+"""CatBoost's JSON export into a forest; oblivious trees, with one split per level, are written out in full."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NAN_IS_LARGEST = {"AsTrue": True, "AsFalse": False, "AsIs": False}
 _MAX_DEPTH = 24  # CatBoost itself stops at 16
 
 Split = tuple[int, float, bool]
-"""Column, border, and whether a missing value counts as above it."""
+"""Column, border, and whether a missing value counts as above the border."""
 
 
 def read_document(document: Any, classes: NDArray[Any] | None = None) -> tuple[Forest, str]:
-    """Turn a parsed export into a forest and its link; outputs are called after the classes, if one for each."""
+    """Turn a parsed export into a forest and its link; outputs are named after the classes, if one per class."""
     features = take(document, "features_info", dict, "CatBoost model")
     scale_and_bias = take_list(document, "scale_and_bias", "CatBoost model")
     if len(scale_and_bias) != 2:
@@ -67,12 +67,12 @@ def _columns(features: dict[str, Any]) -> tuple[list[str], dict[int, tuple[int, 
                     raise ModelError(f"{where}: its nan_value_treatment {treatment!r} is unknown")
                 floats[take(feature, "feature_index", int, where)] = column, _NAN_IS_LARGEST[treatment]
     if sorted(found) != list(range(len(found))):
-        raise ModelError("features_info must describe every column from the first to the last once")
+        raise ModelError("features_info must describe every column exactly once")
     return [found[column] for column in range(len(found))], floats
 
 
 def _link(document: dict[str, Any]) -> str:
-    # Every step is optional: an export may come without the parameters of training.
+    # Every key is optional: an export may lack the parameters of training.
     step: Any = document
     for key in ("model_info", "params", "loss_function", "type"):
         step = step.get(key) if isinstance(step, dict) else None
@@ -90,14 +90,14 @@ class _Reader:
         kind = take(split, "split_type", str, where)
         if kind != "FloatFeature":
             raise UnsupportedModelError(
-                f"{where} is a split of type {kind}, on CatBoost's own statistics of a categorical, text or embedding "
-                "column, which cannot be read from rows of numbers; turn such columns into numbers before training, "
-                "with an ordinal or one-hot encoding, and train without cat_features"
+                f"{where} is a split of type {kind}, which tests CatBoost's own statistics of a categorical, text or "
+                "embedding column and cannot be read from rows of numbers; before training, turn such columns into "
+                "numbers with an ordinal or one-hot encoding, and train without cat_features"
             )
-        index = take(split, "float_feature_index", int, where)
-        if index not in self.floats:
-            raise ModelError(f"{where}: feature {index} is not among float_features")
-        column, nan_is_largest = self.floats[index]
+        feature = take(split, "float_feature_index", int, where)
+        if feature not in self.floats:
+            raise ModelError(f"{where}: feature {feature} is not in float_features")
+        column, nan_is_largest = self.floats[feature]
         border = frozen_copy(f"{where}: border", [split.get("border")], np.float64)
         with np.errstate(over="ignore"):
             return column, float(border.astype(np.float32)[0]), nan_is_largest
@@ -107,13 +107,17 @@ class _Reader:
         outputs = self.builder.n_outputs
         array = frozen_copy(name, np.ravel(as_array(name, values)), np.float64)
         if len(array) != leaves * outputs:
-            raise ModelError(f"{name} has {len(array)} entries, not {outputs} for each of {leaves} leaves")
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite then is refused with its node
+            raise ModelError(
+                f"{name} has {len(array)} entries, but {leaves} leaves with {outputs} outputs need {leaves * outputs}"
+            )
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # a result that is not finite is refused later, with its node
             scaled = array * self.scale
         return scaled if outputs == 1 else scaled.reshape(leaves, outputs)
 
     def add_oblivious(self, tree: Any) -> None:
-        """Write out a tree whose leaf number is made of the answers to its splits, the first the lowest bit."""
+        """Write out an oblivious tree: the answers to its splits are the bits of a leaf's position, lowest first."""
         where = f"tree {self.n_read}"
         self.n_read += 1
         splits = [
@@ -124,8 +128,8 @@ class _Reader:
         leaves = 1 << len(splits)
         inner = leaves - 1
         values = self.value(f"{where}: leaf_values", take_list(tree, "leaf_values", where), leaves)
-        # In level order the children of node n are 2n + 1 and 2n + 2; with the last split at the root, the leaves
-        # come out in the order of their numbers.
+        # In level order the children of node n are 2n + 1 and 2n + 2. With the last split at the root, the leaves
+        # are in the order of their positions.
         level_of = np.repeat(np.arange(len(splits)), 1 << np.arange(len(splits)))
         columns, borders, nan_is_largest = _arrays(splits[::-1])
         nodes = np.arange(inner)
@@ -194,7 +198,7 @@ def _level_order_cover(where: str, tree: dict[str, Any], leaves: int) -> NDArray
         return None
     weights = frozen_copy(f"{where}: leaf_weights", tree["leaf_weights"], np.float64)
     if len(weights) != leaves:
-        raise ModelError(f"{where}: leaf_weights has {len(weights)} entries for {leaves} leaves")
+        raise ModelError(f"{where}: leaf_weights has {len(weights)} entries, but there are {leaves} leaves")
     levels = [weights]
     with np.errstate(over="ignore", invalid="ignore"):  # as above
         while len(levels[0]) > 1:
@@ -203,7 +207,7 @@ def _level_order_cover(where: str, tree: dict[str, Any], leaves: int) -> NDArray
 
 
 def _summed_up(leaf_cover: NDArray[np.float64], left: list[int], right: list[int]) -> NDArray[np.float64]:
-    """Give every inner node the weight of its leaves; children are numbered after their parents."""
+    """Give every inner node the total weight of its leaves; children are numbered after their parents."""
     cover = leaf_cover.copy()
     with np.errstate(over="ignore", invalid="ignore"):  # as above
         for node in range(len(left) - 1, -1, -1):

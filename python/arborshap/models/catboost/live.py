@@ -1,4 +1,4 @@
-"""CatBoost: a live model, or the JSON it is exported as."""
+"""Live CatBoost models, read from their own JSON export."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arborshap.models.supported import unsupported
 
 
 def load(model: Any) -> Model:
-    """Read a fitted model by way of its own JSON export."""
+    """Read a fitted model from its own JSON export."""
     import catboost
 
     if not isinstance(model, catboost.CatBoost):
@@ -33,7 +33,7 @@ def load(model: Any) -> Model:
     forest, link = read_document(parse_json(exported, "what CatBoost exported"), classes)
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
-        # Not every class lets its own predict say so, but this one always can.
+        # Not every class's own predict takes prediction_type, but that of CatBoost does.
         raw = catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal", thread_count=1)
         return np.asarray(raw, np.float64).reshape(len(rows), forest.n_outputs)
 
@@ -48,6 +48,6 @@ def load(model: Any) -> Model:
 
 
 def _classes(model: Any) -> NDArray[Any] | None:
-    """Return the labels of a classifier; a regressor has none, and nor has a model of several labels at once."""
+    """Return the labels of a classifier; ``None`` for a regressor, and for a model of several labels at once."""
     labels = np.asarray(model.classes_)
     return labels if labels.ndim == 1 and len(labels) > 1 else None

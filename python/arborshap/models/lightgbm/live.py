@@ -30,7 +30,7 @@ def load(model: Any) -> Model:
     forest = text.forest
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
-        # For a random forest the raw score is a sum, and the prediction the mean.
+        # For a random forest the raw score is a sum, and the prediction is the mean.
         score = booster.predict(rows, raw_score=True, num_threads=1)
         return np.asarray(score, np.float64).reshape(len(rows), forest.n_outputs) / text.averaged
 

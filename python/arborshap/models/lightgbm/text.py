@@ -1,4 +1,4 @@
-"""LightGBM's model text, which ``save_model`` writes and ``model_to_string`` returns, into a forest."""
+"""LightGBM's model text, as ``save_model`` writes it and ``model_to_string`` returns it, into a forest."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ _ZERO = float(np.float32(1e-35))
 _NAN_IS_MISSING = 2
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the missing type is in the next two
 _LONGEST_NUMBER = 64
-_FEW_OUTPUTS = 1 << 12  # more are believed only when there are as many trees
+_FEW_OUTPUTS = 1 << 12  # a file may claim more only if it has at least as many trees
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a model text says."""
+    """The content of a model text."""
 
     forest: Forest
     link: str
     steepness: float
     categories: list[list[Any]]
-    """What the codes of the category columns of the training frame stand for, in the order of those columns."""
+    """The categories that the codes of each category column of the training frame stand for, in order."""
     category_columns: list[int]
-    """The columns whose values were categories in training, whether they came in a frame or not."""
+    """The positions of the columns that held categories in training, in a frame or not."""
     averaged: int
-    """How many iterations the forest is the mean of (a random forest), else 1."""
+    """The number of iterations that a random forest averages; 1 for any other model."""
 
     def recoding(self) -> LightGBMRecoding | None:
-        """Return what LightGBM does to a frame, or ``None`` if that is nothing."""
+        """Return what LightGBM does to a frame, or ``None`` if it does nothing."""
         if not self.categories:
             return None
         return LightGBMRecoding(self.forest.n_features, self.categories, list(self.category_columns))
@@ -74,7 +74,7 @@ def load_text(content: bytes, what: str) -> Model:
 
 
 def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
-    """Turn a model text into a forest; outputs are called after the classes, if there is one for each."""
+    """Turn a model text into a forest; outputs are named after the classes, if there is one output per class."""
     lines = (line.rstrip("\r") for line in text.split("\n"))
     header, first = _block(lines, "the header")
     blocks: list[dict[str, str]] = []
@@ -86,8 +86,8 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
         raise ModelError("the model text is cut off: the line 'end of trees' is missing")
     if header.get("version") not in _VERSIONS:
         raise UnsupportedModelError(
-            f"the model text says its version is {header.get('version', '')!r}; known are {', '.join(_VERSIONS)}. What "
-            "another means is not known here: load it into LightGBM and save it from there"
+            f"the version of the model text is {header.get('version', '')!r}, but only {', '.join(_VERSIONS)} are "
+            "known; load the model into LightGBM and save it again"
         )
     n_features = whole(_field(header, "max_feature_idx", "the header"), "max_feature_idx") + 1
     n_outputs = whole(_field(header, "num_tree_per_iteration", "the header"), "num_tree_per_iteration")
@@ -95,7 +95,7 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
     if announced not in (0, len(blocks)):
         raise ModelError(f"the model text announces {announced} trees, but holds {len(blocks)}")
     if not 1 <= n_outputs <= max(len(blocks), _FEW_OUTPUTS) or len(blocks) % n_outputs:
-        raise ModelError(f"{len(blocks)} trees cannot be shared out among {n_outputs} trees per iteration")
+        raise ModelError(f"{len(blocks)} trees cannot be divided into iterations of {n_outputs} trees")
     averaged = len(blocks) // n_outputs if "average_output" in header and blocks else 1
     has_counts = all("internal_count" in block and "leaf_count" in block for block in blocks)
     builder = ForestBuilder(n_features, n_outputs, rule="<=", precision="float64")
@@ -115,7 +115,7 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
 
 
 def _block(lines: Iterable[str], where: str) -> tuple[dict[str, str], str | None]:
-    """Read ``key=value`` lines up to the next tree or the end of the trees, and return them with that line."""
+    """Read ``key=value`` lines up to the next tree or the end of the trees; return them and that last line."""
     fields: dict[str, str] = {}
     for line in lines:
         key, _, value = line.partition("=")
@@ -138,13 +138,13 @@ def _numbers(fields: dict[str, str], key: str, where: str, dtype: type[np.number
     words = _field(fields, key, where).split()
     if len(words) != n:
         raise ModelError(f"{where}: {key} has {len(words)} entries instead of {n}")
-    # An array of texts has room for the longest everywhere.
+    # An array of strings reserves the length of the longest for every entry.
     if max(map(len, words), default=0) > _LONGEST_NUMBER:
-        raise ModelError(f"{where}: {key} holds something that is longer than any number")
+        raise ModelError(f"{where}: {key} has an entry that is longer than any number")
     try:
         numbers = np.array(words, dtype=np.str_).astype(np.float64 if dtype is np.float64 else np.int64)
     except (ValueError, OverflowError):
-        raise ModelError(f"{where}: {key} holds something that is not a number of the right kind") from None
+        raise ModelError(f"{where}: {key} has an entry that is not a number of the right type") from None
     return frozen_copy(f"{where}: {key}", numbers, dtype)
 
 
@@ -153,13 +153,13 @@ def _add_tree(
 ) -> None:
     if fields.get("is_linear", "0") != "0":
         raise UnsupportedModelError(
-            f"{where} has a linear model in each leaf (linear_tree=true), which is not constant in a leaf; "
+            f"{where} has a linear model in each leaf (linear_tree=true), but leaves must be constant; "
             "train with linear_tree=false"
         )
     leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
     values = _numbers(fields, "leaf_value", where, np.float64, leaves) / averaged
     if leaves == 1:
-        alone = [1.0] if has_counts else None  # of no consequence, and not always written
+        alone = [1.0] if has_counts else None  # it has no effect, and is not always written
         builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0], value=values, output=output, cover=alone)
         return
     inner = leaves - 1  # our nodes: first the inner ones, then the leaves
@@ -194,13 +194,13 @@ def _add_tree(
 
 
 def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move thresholds that are next to zero: LightGBM takes values that close to it for zero before it compares."""
+    """Move thresholds that are next to zero, because LightGBM rounds values that close to zero before it compares."""
     up = np.where((threshold >= 0) & (threshold < _ZERO), _ZERO, threshold)
     return np.where((threshold < 0) & (threshold >= -_ZERO), np.nextafter(-_ZERO, -1.0), up)
 
 
 def _children(fields: dict[str, str], key: str, where: str, inner: int) -> NDArray[np.int64]:
-    """Number leaf ``~child`` of a negative child after the inner nodes."""
+    """Return children with leaf ``~child`` of a negative child numbered after the inner nodes."""
     child = _numbers(fields, key, where, np.int32, inner).astype(np.int64)
     return np.pad(np.where(child < 0, inner + ~child, child), (0, inner + 1), constant_values=-1)
 
@@ -208,7 +208,7 @@ def _children(fields: dict[str, str], key: str, where: str, inner: int) -> NDArr
 def _category_sets(
     fields: dict[str, str], where: str, threshold: NDArray[np.float64], is_categorical: NDArray[np.bool_]
 ) -> dict[int, NDArray[np.uint32]]:
-    """Read the sets: the threshold of a categorical node is the number of its bitset."""
+    """Read the sets of categories; the threshold of a categorical node is the position of its bitset."""
     if not is_categorical.any():
         return {}
     n_sets = whole(_field(fields, "num_cat", where), f"{where}: num_cat")
@@ -219,14 +219,14 @@ def _category_sets(
     sets: dict[int, NDArray[np.uint32]] = {}
     used = np.zeros(n_sets, np.bool_)
     for node in np.flatnonzero(is_categorical).tolist():
-        number = threshold[node]
-        if not 0 <= number < n_sets:
-            raise ModelError(f"{where}, node {node}: its set of categories is number {number} of {n_sets}")
-        # LightGBM gives every node a set of its own; many nodes with one large set would take any amount of memory.
-        if used[int(number)]:
-            raise ModelError(f"{where}, node {node}: its set of categories, number {int(number)}, is another node's")
-        used[int(number)] = True
-        bitset = words[bounds[int(number)] : bounds[int(number) + 1]]
+        position = threshold[node]
+        if not 0 <= position < n_sets:
+            raise ModelError(f"{where}, node {node}: it uses set of categories {position}, but there are {n_sets} sets")
+        # LightGBM gives every node its own set; many nodes with one large set would take any amount of memory.
+        if used[int(position)]:
+            raise ModelError(f"{where}, node {node}: another node already uses set of categories {int(position)}")
+        used[int(position)] = True
+        bitset = words[bounds[int(position)] : bounds[int(position) + 1]]
         bits = np.unpackbits(bitset.astype("<u4").view(np.uint8), bitorder="little")
         sets[node] = np.flatnonzero(bits).astype(np.uint32)
     return sets
@@ -235,8 +235,8 @@ def _category_sets(
 def _feature_names(header: dict[str, str], n_features: int) -> list[str] | None:
     names = header.get("feature_names", "").split(" ")
     if len(names) != n_features:
-        raise ModelError(f"the header names {len(names)} features, but numbers {n_features}")
-    # What LightGBM calls columns that came without names.
+        raise ModelError(f"the header has {len(names)} feature names, but max_feature_idx means {n_features} features")
+    # LightGBM gives these names to columns without names.
     return None if names == [f"Column_{i}" for i in range(n_features)] else names
 
 
@@ -255,7 +255,7 @@ def _link(objective: str) -> tuple[str, float]:
 
 
 def _category_columns(header: dict[str, str], n_features: int) -> list[int]:
-    """Find the columns of categories: the header lists what they held, and of numbers the range in brackets."""
+    """Find the category columns: the header lists their values, but gives the range of a numeric column in brackets."""
     infos = header.get("feature_infos", "").split(" ")
     if len(infos) != n_features:
         return []
@@ -268,6 +268,6 @@ def _pandas_categories(lines: Iterable[str]) -> list[list[Any]]:
         if key == "pandas_categorical":
             found = parse_json(value, "pandas_categorical") or []
             if not isinstance(found, list) or not all(isinstance(values, list) for values in found):
-                raise ModelError("pandas_categorical must hold one list of categories for each category column")
+                raise ModelError("pandas_categorical must hold one list of categories per category column")
             return found
     return []

@@ -1,4 +1,4 @@
-"""scikit-learn's GradientBoosting: a constant start and a sum of shrunken trees."""
+"""scikit-learn's GradientBoosting: a constant start plus a sum of shrunken trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_gradient_boosting(model: Any) -> Model:
         forest=builder.build(base=_start(model), feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
         link=link,
-        steepness=2.0 if model.loss == "exponential" else 1.0,  # that loss is least at half the log-odds
+        steepness=2.0 if model.loss == "exponential" else 1.0,  # this loss is minimal at half the log-odds
         classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(model.decision_function if is_classifier(model) else model.predict, trees.shape[1]),
         ask_margins=margins_of,

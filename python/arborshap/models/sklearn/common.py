@@ -1,4 +1,4 @@
-"""What all readers of scikit-learn's estimators share."""
+"""Functions that all readers of scikit-learn estimators share."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def library_name() -> str:
 
 
 def feature_names_of(model: Any) -> list[str] | None:
-    """Return the names of the columns the model was fitted on, if it was fitted on a frame."""
+    """Return the names of the columns that the model was fitted on, if it was fitted on a frame."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
 def quiet(predict: Callable[[Any], Any], n_outputs: int) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
-    """Wrap a prediction method: a plain matrix is what we mean to give it, names or not."""
+    """Wrap a prediction method, so that it does not warn about a plain matrix without names."""
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
         with warnings.catch_warnings():
@@ -47,5 +47,5 @@ def margins_of(pipeline: Any, rows: Any) -> Any:
 
 
 def log_margins_of(pipeline: Any, rows: Any) -> Any:
-    """Ask the same of a pipeline that ends in a regressor with a log link."""
+    """Ask a pipeline that ends in a regressor with a log link for its raw predictions."""
     return np.log(pipeline.predict(rows))

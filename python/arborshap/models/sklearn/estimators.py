@@ -1,4 +1,4 @@
-"""Live scikit-learn models: which class is read by which function, and which are refused and why."""
+"""Live scikit-learn models: which function reads which class, and which classes are refused and why."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _READERS: dict[str, str] = {
 _REFUSED: dict[str, str] = {
     "AdaBoostRegressor": "it predicts a weighted median of its trees, which is not a sum",
     "AdaBoostClassifier": "its trees vote, and its score is a function of their votes; explain one of its estimators_",
-    "RandomTreesEmbedding": "it predicts nothing: it is a transformer",
-    "Pipeline": "it is not a tree model itself; give its last step, and rows transformed by the steps before",
-    "ColumnTransformer": "it predicts nothing: it is a transformer",
+    "RandomTreesEmbedding": "it is a transformer and predicts nothing",
+    "Pipeline": "it is not a tree model itself; give its last step, and rows that the earlier steps transformed",
+    "ColumnTransformer": "it is a transformer and predicts nothing",
     "BaseSearchCV": "it is a search; give its best_estimator_",
     "CalibratedClassifierCV": "calibration is not a sum of trees; give one of its calibrated estimators",
     "VotingRegressor": "give one of its estimators_",

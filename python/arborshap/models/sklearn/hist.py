@@ -1,4 +1,4 @@
-"""scikit-learn's HistGradientBoosting: float64 throughout, and categories recoded before the trees see them."""
+"""scikit-learn's HistGradientBoosting: float64 throughout, with categories recoded before the trees see them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from arborshap.models.sklearn.common import feature_names_of, library_name, log_
 
 
 def read_hist_gradient_boosting(model: Any) -> Model:
-    """Read the raw score: ``decision_function`` of a classifier; of a regressor ``predict`` before its link."""
+    """Read the raw score: a classifier's ``decision_function``, or a regressor's ``predict`` before its link."""
     from sklearn.base import is_classifier
 
     n_outputs = model.n_trees_per_iteration_
     preprocessor = getattr(model, "_preprocessor", None)
-    # The preprocessor moves categorical columns to the front; in the forest all columns keep their places.
+    # The preprocessor moves categorical columns to the front; in the forest, all columns keep their positions.
     order = np.arange(model.n_features_in_)
     if preprocessor is not None:
         order = np.concatenate((np.flatnonzero(model.is_categorical_), np.flatnonzero(~model.is_categorical_)))
@@ -71,7 +71,7 @@ def _add_tree(
     for node in np.flatnonzero(nodes["is_categorical"].astype(np.bool_) & ~is_leaf).tolist():
         members = _members(predictor.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
         if missing_left[node]:
-            # Categories never seen follow the missing: left, so it is those that go right which must be listed.
+            # Unknown categories go left with missing values, so the set must list the categories that go right.
             members = np.setdiff1d(_members(known[known_row[nodes["feature_idx"][node]]]), members)
         sets[node] = members
     builder.add_tree(
@@ -95,7 +95,7 @@ def _members(bitset: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class _Preprocessing:
-    """The model's own preprocessor, with its columns put back in their places."""
+    """The model's own preprocessor, with its output columns moved back to their positions."""
 
     preprocessor: Any
     order: NDArray[np.intp]
@@ -117,11 +117,11 @@ class _Preprocessing:
 
     @property
     def recoding(self) -> OrdinalRecoding:
-        """The same without scikit-learn."""
+        """The same recoding without scikit-learn."""
         categories: list[list[Any] | None] = [None] * len(self.order)
         known = self.preprocessor.named_transformers_["encoder"].categories_
         for column, values in zip(self.order.tolist(), known, strict=False):
-            # What is missing comes last among the categories, and is none.
+            # The encoder lists a missing value as the last category, but it is not one.
             categories[column] = [value for value in values.tolist() if value is not None and value == value]
         return OrdinalRecoding(categories)
 
@@ -132,7 +132,7 @@ def _has_text(preprocessor: Any) -> bool:
 
 
 def _decoding(predict: Callable[[Any], Any], preprocessor: Any, order: NDArray[np.intp]) -> Callable[[Any], Any]:
-    """Give the library back the categories that codes stand for, so that its own predict sees what a user gives it."""
+    """Turn codes back into categories, so that the library's own predict gets what a user would give it."""
     categories = preprocessor.named_transformers_["encoder"].categories_
     dtype = object if _has_text(preprocessor) else np.float64
 

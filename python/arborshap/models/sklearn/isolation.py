@@ -1,4 +1,4 @@
-"""scikit-learn's IsolationForest: the part of its score that is a sum over trees."""
+"""scikit-learn's IsolationForest: the path length, which is the term of its score that is a sum over trees."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from arborshap.models.sklearn.trees import add_tree, new_builder
 
 
 def read_isolation_forest(model: Any) -> Model:
-    """Read the mean path length over the trees: short for anomalies, long for ordinary rows.
+    """Read the mean path length over the trees, which is short for anomalies and long for ordinary rows.
 
-    The anomaly score is ``2 ** (-length / c)``, with `c` the mean length expected for the size of the samples; it is
-    a function of the length alone, and only the length is a sum over trees.
+    The anomaly score is ``2 ** (-length / c)``, where `c` is the mean length expected for the sample size. It depends
+    on the length alone, and only the length is a sum over trees.
     """
     builder = new_builder(model.n_features_in_, 1)
     for estimator, columns in zip(model.estimators_, model.estimators_features_, strict=True):

@@ -1,4 +1,4 @@
-"""scikit-learn's decision trees, and what is a mean of them: forests and bagging."""
+"""scikit-learn's decision trees, and the models that average them: forests and bagging."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from arborshap.models.supported import unsupported
 
 
 def new_builder(n_features: int, n_outputs: int) -> ForestBuilder:
-    """Start a forest with scikit-learn's rule: rows rounded to float32, thresholds not."""
+    """Start a forest with scikit-learn's rule: rows are rounded to float32, thresholds are not."""
     return ForestBuilder(n_features, n_outputs, rule="<=", precision="float32")
 
 
 def add_tree(
     builder: ForestBuilder, tree: Any, value: NDArray[Any], output: int = 0, columns: NDArray[Any] | None = None
 ) -> None:
-    """Add a fitted ``tree_`` with these leaf values; `columns` are those it was given, if not all."""
+    """Add a fitted ``tree_`` with these leaf values; `columns` are the columns that it saw, if not all."""
     builder.add_tree(
         left=tree.children_left,
         right=tree.children_right,
@@ -29,7 +29,7 @@ def add_tree(
         threshold=tree.threshold,
         value=value,
         output=output,
-        # Trees did not take missing values before 1.3.
+        # Before 1.3, trees did not accept missing values.
         default_left=np.asarray(getattr(tree, "missing_go_to_left", False), np.bool_),
         cover=tree.weighted_n_node_samples,
     )
@@ -46,12 +46,14 @@ def read_forest(model: Any) -> Model:
 
 
 def read_bagging(model: Any) -> Model:
-    """Read bagged trees: the mean over trees that may each see some of the columns."""
+    """Read bagged trees: the mean over trees that may each see only some of the columns."""
     from sklearn.tree import BaseDecisionTree
 
     for estimator in model.estimators_:
         if not isinstance(estimator, BaseDecisionTree):
-            raise unsupported(model, f"it bags {type(estimator).__name__}, and only bagged decision trees are read")
+            raise unsupported(
+                model, f"it bags {type(estimator).__name__}, but only bagged decision trees are supported"
+            )
     return _mean_of(model, model.estimators_, model.estimators_features_)
 
 
@@ -76,14 +78,14 @@ def _mean_of(model: Any, estimators: list[Any], columns: list[ArrayLike | None])
 
 
 def _class_names(model: Any) -> list[str]:
-    """Name the outputs of a classifier: its classes, or those of each of its targets."""
+    """Name the outputs of a classifier: its classes, or the classes of each target."""
     if isinstance(model.classes_, list):
         return [f"{target}: {name}" for target, classes in enumerate(model.classes_) for name in classes]
     return [str(name) for name in model.classes_]
 
 
 def _class_fractions(estimator: Any, model: Any, outputs: int) -> NDArray[np.float64]:
-    """Return the fraction of each class at each node: `value` held counts before 1.3, and may hold weights."""
+    """Return the fraction of each class at each node. `value` held counts before 1.3, and may hold weights."""
     value = estimator.tree_.value
     total = value.sum(axis=2, keepdims=True)
     fractions = value / np.where(total == 0.0, 1.0, total)
@@ -92,7 +94,7 @@ def _class_fractions(estimator: Any, model: Any, outputs: int) -> NDArray[np.flo
         return np.hstack([fractions[:, target, :n] for target, n in enumerate(classes)])
     if classes[0] == outputs:
         return np.asarray(fractions[:, 0, :outputs])
-    # A bagged tree whose sample lacked some classes knows only the others, by their number.
+    # If a bagged tree's sample lacked some classes, its classes_ holds the positions of the others.
     spread = np.zeros((len(value), outputs))
     spread[:, np.asarray(estimator.classes_, np.intp)] = fractions[:, 0, : classes[0]]
     return spread

@@ -1,4 +1,4 @@
-"""XGBoost's saved model, the same document whether it was written as JSON or as UBJSON, into a forest."""
+"""XGBoost's saved model into a forest; the document is the same in JSON and UBJSON."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from arborshap.models.recoding import XGBoostRecoding
 from arborshap.models.xgboost.tree import add_tree, float32, has_cover
 
 TOLERANCE = 2e-5
-"""XGBoost adds its leaves up in float32."""
+"""XGBoost sums its leaves in float32."""
 
 
 _FEW_OUTPUTS = 1 << 12
-"""More outputs than this are believed only when there are as many trees."""
+"""A file may claim more outputs than this only if it has at least as many trees."""
 
 
 def _logit(p: float) -> float:
@@ -35,7 +35,7 @@ def _same(margin: float) -> float:
     return margin
 
 
-# Per objective: how base_score, which is kept in output space, becomes a margin, and how a margin becomes a prediction.
+# Per objective: how base_score, which is a prediction, becomes a margin, and how a margin becomes a prediction.
 _OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), (_logit, "logistic")),
     **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft"), (math.log, "log")),
@@ -62,18 +62,18 @@ _OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a saved XGBoost model says."""
+    """The content of a saved XGBoost model."""
 
     forest: Forest
     link: str
     feature_types: list[str] | None
     categories: list[list[Any] | None] | None
-    """Per feature the values its category codes stand for, where the model remembers them."""
+    """Per feature, the categories that its codes stand for, if the model records them."""
     iterations: int
-    """Boosting rounds the forest holds."""
+    """Number of boosting rounds in the forest."""
 
     def recoding(self, missing: float = math.nan) -> XGBoostRecoding | None:
-        """Return what XGBoost does to rows before its trees see them, or ``None`` if that is nothing."""
+        """Return what XGBoost does to rows before its trees see them, or ``None`` if it does nothing."""
         if "c" not in (self.feature_types or []) and math.isnan(missing):
             return None
         return XGBoostRecoding(self.categories or [None] * self.forest.n_features, missing)
@@ -85,24 +85,24 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     Parameters
     ----------
     document
-        What ``save_model`` wrote, parsed.
+        The parsed output of ``save_model``.
     as_wrapper
-        Whether the scikit-learn wrapper, which stops at the best iteration, or the `Booster`, which never does, is to
-        be followed; ``None`` follows whichever saved the document.
+        Whether to predict like the scikit-learn wrapper, which stops at the best iteration, or like the `Booster`,
+        which does not; ``None`` follows whichever saved the document.
     """
     learner = take(document, "learner", dict, "XGBoost model")
     attributes = take(learner, "attributes", dict, "learner") if "attributes" in learner else {}
     name, model, weights = _trees_of(take(learner, "gradient_booster", dict, "learner"))
     trees, tree_info = take_list(model, "trees", name), take_list(model, "tree_info", name)
     if len(trees) != len(tree_info):
-        raise ModelError(f"{name}: {len(trees)} trees, but tree_info names the outputs of {len(tree_info)}")
+        raise ModelError(f"{name}: there are {len(trees)} trees, but tree_info has {len(tree_info)} entries")
 
     parameters = take(learner, "learner_model_param", dict, "learner")
     n_features = whole(take(parameters, "num_feature", object, "learner_model_param"), "num_feature")
     n_outputs = max(1, *(whole(parameters.get(key, "1"), key) for key in ("num_class", "num_target")))
     objective = take(take(learner, "objective", dict, "learner"), "name", str, "objective")
     if n_outputs > max(len(trees), _FEW_OUTPUTS):
-        raise ModelError(f"learner_model_param promises {n_outputs} outputs, but there are only {len(trees)} trees")
+        raise ModelError(f"learner_model_param claims {n_outputs} outputs, but there are only {len(trees)} trees")
     base, link = _base_and_link(parameters, objective, n_outputs)
 
     if as_wrapper is None:
@@ -133,21 +133,23 @@ def _texts(learner: dict[str, Any], key: str) -> list[str] | None:
 def _feature_types(learner: dict[str, Any], n_features: int) -> list[str] | None:
     types = _texts(learner, "feature_types")
     if types is not None and len(types) != n_features:
-        raise ModelError(f"learner: 'feature_types' has {len(types)} entries for {n_features} features")
+        raise ModelError(f"learner: 'feature_types' has {len(types)} entries, but there are {n_features} features")
     return types
 
 
 def _trees_of(booster: dict[str, Any]) -> tuple[str, dict[str, Any], NDArray[np.float32]]:
-    """Find the trees and, for DART, their weights: beside the trees up to XGBoost 3.2, among them later."""
+    """Find the trees and, for DART, their weights: outside the trees' document up to XGBoost 3.2, inside it later."""
     name = take(booster, "name", str, "gradient_booster")
     if name == "gblinear":
-        raise UnsupportedModelError("the booster is gblinear, which is a linear model: its coefficients explain it")
+        raise UnsupportedModelError(
+            "the booster is gblinear, a linear model without trees; its coefficients explain it"
+        )
     weights: Any = []
     if name == "dart":
         weights = take_list(booster, "weight_drop", name)
         booster = take(booster, "gbtree", dict, name)
     elif name != "gbtree":
-        raise UnsupportedModelError(f"XGBoost's booster {name!r} is not supported; gbtree and dart are")
+        raise UnsupportedModelError(f"XGBoost's booster {name!r} is not supported; use gbtree or dart")
     model = take(booster, "model", dict, name)
     weights = model.get("weight_drop", weights)
     return name, model, float32(f"{name}: weight_drop", weights)
@@ -156,28 +158,28 @@ def _trees_of(booster: dict[str, Any]) -> tuple[str, dict[str, Any], NDArray[np.
 def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -> tuple[NDArray[np.float32], str]:
     if objective not in _OBJECTIVES:
         raise UnsupportedModelError(
-            f"XGBoost's objective {objective!r} is not known, so neither is what its base_score means; "
-            f"known are {', '.join(sorted(_OBJECTIVES))}"
+            f"XGBoost's objective {objective!r} is not known, so its base_score cannot be interpreted; "
+            f"known objectives are {', '.join(sorted(_OBJECTIVES))}"
         )
     to_margin, link = _OBJECTIVES[objective]
     text = take(parameters, "base_score", str, "learner_model_param")
     scores = parse_json(text, "base_score") if text.startswith("[") else [text]
     if len(scores) not in (1, n_outputs):
-        raise ModelError(f"base_score has {len(scores)} values for {n_outputs} outputs")
+        raise ModelError(f"base_score has {len(scores)} values, but there are {n_outputs} outputs")
     try:
         with np.errstate(over="ignore"):
             base = [to_margin(float(np.float32(score))) for score in scores]
     except (ValueError, TypeError, ZeroDivisionError):
-        raise ModelError(f"base_score {text[:80]} is no starting point for the objective {objective!r}") from None
+        raise ModelError(f"base_score {text[:80]} is not valid for the objective {objective!r}") from None
     return np.broadcast_to(np.array(base, np.float32), n_outputs), link
 
 
 def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration: str | None) -> tuple[int, int]:
-    """Count the boosting rounds to follow, and the trees they hold."""
+    """Count the boosting rounds to use, and their trees."""
     if "iteration_indptr" in model:
         indptr = frozen_copy("iteration_indptr", take_list(model, "iteration_indptr", "gbtree"), np.int64)
     else:
-        # Before XGBoost 2: every round is as large as the first.
+        # Before XGBoost 2, every round has as many trees as the first.
         parameters = take(model, "gbtree_model_param", dict, "gbtree")
         outputs = int(np.max(frozen_copy("tree_info", tree_info, np.int32), initial=0)) + 1
         size = outputs * max(1, whole(parameters.get("num_parallel_tree", "1"), "num_parallel_tree"))
@@ -191,7 +193,7 @@ def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration:
 
 
 def _category_values(cats: Any, n_features: int) -> list[list[Any] | None] | None:
-    """Read what the category codes of each feature stand for (kept since XGBoost 3.1)."""
+    """Read the categories that the codes of each feature stand for (saved since XGBoost 3.1)."""
     encodings = take_list(cats, "enc", "cats") if cats is not None else None
     if encodings is None or len(encodings) == 0:
         return None

@@ -1,4 +1,4 @@
-"""XGBoost's JSON dump (``get_dump``, ``dump_model``): nested nodes with column names, and no more than the trees."""
+"""XGBoost's JSON dump (``get_dump``, ``dump_model``): nested nodes with column names, and nothing but the trees."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from arborshap.models.xgboost.document import TOLERANCE
 from arborshap.models.xgboost.tree import float32
 
 _UNKNOWN = (
-    "An XGBoost dump holds the trees alone: no base score, no DART weights, no classes. Margins are therefore off by a "
-    "constant, while differences between rows are right; a multi-class or DART model must be saved with save_model."
+    "An XGBoost dump holds only the trees: no base score, no DART weights, no classes. Margins are therefore off by a "
+    "constant, but differences between rows are right. A multi-class or DART model must be saved with save_model."
 )
-_UNKNOWN_CATEGORIES = " Categorical splits are by code; the dump does not say what the codes stand for."
-_UNKNOWN_INDICATORS = " Boolean columns are taken to hold 0 and 1, with 0 on the left; the dump does not say."
+_UNKNOWN_CATEGORIES = " Categorical splits use codes; the dump does not say which categories they stand for."
+_UNKNOWN_INDICATORS = " Boolean columns are assumed to hold 0 and 1, with 0 on the left; the dump does not say."
 
 _NUMBERED = re.compile(r"f(\d{1,9})")
 
@@ -33,9 +33,9 @@ def load_dump(
     limits: Limits = DEFAULT,
     n_columns: int | None = None,
 ) -> Model:
-    """Read a dump: its trees, each as text or already parsed.
+    """Read the trees of a dump, each as text or already parsed.
 
-    Columns that have no names, but are known to be `n_columns`, are called f0, f1, ... as XGBoost calls them.
+    If columns have no names, but their number is `n_columns`, they are called f0, f1, ... as XGBoost does.
     """
     if feature_names is None and n_columns is not None:
         feature_names = [f"f{j}" for j in range(n_columns)]
@@ -67,7 +67,7 @@ def load_dump(
 
 
 def _positions(columns: set[str], feature_names: Sequence[str] | None) -> dict[str, int]:
-    """Find the position of every column the dump names."""
+    """Find the position of every column that the dump names."""
     position = {name: i for i, name in enumerate(feature_names or ())}
     found = {}
     for name in sorted(columns):
@@ -78,8 +78,8 @@ def _positions(columns: set[str], feature_names: Sequence[str] | None) -> dict[s
             found[name] = int(numbered[1])
         elif feature_names is None:
             raise ModelError(
-                f"the dump names its columns ({name!r}, ...) but not their order: "
-                "give feature_names=, the names of all columns in order"
+                f"the dump names its columns ({name!r}, ...) but not their order; "
+                "give the names of all columns in order as feature_names"
             )
         else:
             raise ModelError(f"the dump splits on {name!r}, which is not one of the {len(feature_names)} feature_names")
@@ -105,23 +105,23 @@ def _flatten(t: int, root: Any) -> list[_Node]:
     waiting: list[tuple[Any, _Node | None, bool]] = [(root, None, False)]
     while waiting:
         raw, parent, is_left = waiting.pop()
-        number = len(nodes)
+        position = len(nodes)
         if parent is not None and is_left:
-            parent.left = number
+            parent.left = position
         elif parent is not None:
-            parent.right = number
+            parent.right = position
         if not isinstance(raw, dict):
             raise ModelError(f"tree {t}: a node is {type(raw).__name__}, not an object")
         node = _Node(value=raw.get("leaf"), cover=raw.get("cover"))
         nodes.append(node)
         if node.value is None:
-            left, right = _read_split(node, raw, f"tree {t}, node {raw.get('nodeid', number)}")
+            left, right = _read_split(node, raw, f"tree {t}, node {raw.get('nodeid', position)}")
             waiting += [(right, node, False), (left, node, True)]
     return nodes
 
 
 def _read_split(node: _Node, raw: dict[str, Any], where: str) -> tuple[Any, Any]:
-    """Read the node's test; return its children, left first."""
+    """Read the test of a node; return its children, left first."""
     node.column = take(raw, "split", str, where)
     children = take_list(raw, "children", where)
     if len(children) != 2:
@@ -131,14 +131,14 @@ def _read_split(node: _Node, raw: dict[str, Any], where: str) -> tuple[Any, Any]
     if first == second or {first, second} != {yes, no}:
         raise ModelError(f"{where}: its children are {first} and {second}, but yes is {yes} and no is {no}")
     if "split_condition" not in raw:
-        # A boolean column: "no" is where missing values go, and the child listed first is the left one.
+        # A boolean column: missing values go to "no", and the child listed first is the left one.
         node.is_indicator = True
         node.threshold = 1.0
         node.default_left = no == first
         return children[0], children[1]
     missing = take(raw, "missing", int, where)
     if missing not in (yes, no):
-        raise ModelError(f"{where}: missing values go to node {missing}, which is no child of it")
+        raise ModelError(f"{where}: missing values go to node {missing}, which is not one of its children")
     node.default_left = missing == yes
     condition = raw["split_condition"]
     if isinstance(condition, list):

@@ -16,7 +16,7 @@ from arborshap.models.xgboost.document import TOLERANCE, read_document
 
 
 def load(model: Any) -> Model:
-    """Read a fitted model; a wrapper is followed to its best iteration only, as it predicts itself."""
+    """Read a fitted model; a wrapper only up to its best iteration, as it predicts itself."""
     import xgboost
 
     is_wrapper = isinstance(model, xgboost.XGBModel)

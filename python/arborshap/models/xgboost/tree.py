@@ -12,11 +12,11 @@ from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import as_array, frozen_copy
 from arborshap.models.documents import take, take_list, whole
 
-_MAX_CATEGORY = 1 << 24  # above this float32 no longer tells whole numbers apart
+_MAX_CATEGORY = 1 << 24  # above this, float32 no longer distinguishes whole numbers
 
 
 def float32(name: str, numbers: Any, ndim: tuple[int, ...] = (1,)) -> NDArray[np.float32]:
-    """Round to the precision XGBoost keeps its numbers in, whatever precision they were written in."""
+    """Round to float32, in which XGBoost keeps its numbers, whatever precision they were written in."""
     array = as_array(name, numbers)
     if array.ndim not in ndim or (array.size and array.dtype.kind not in "iuf"):
         raise ModelError(f"{name} must be a list of numbers")
@@ -25,13 +25,13 @@ def float32(name: str, numbers: Any, ndim: tuple[int, ...] = (1,)) -> NDArray[np
 
 
 def has_cover(tree: Any) -> bool:
-    """Whether the tree tells how much training weight reached its nodes; a custom objective's may be negative."""
+    """Whether the tree records how much training weight reached its nodes. A custom objective's may be negative."""
     hessian = as_array("sum_hessian", tree.get("sum_hessian", [])) if isinstance(tree, dict) else np.zeros(0)
     return hessian.size > 0 and hessian.dtype.kind in "iuf" and bool((hessian >= 0).all())
 
 
 def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: float, with_cover: bool) -> None:
-    """Add tree `t`, which counts towards `output` with `weight`."""
+    """Add tree `t`, whose leaves, times `weight`, are added to `output`."""
     where = f"tree {t}"
     left, right, feature, default_left = (
         as_array(f"{where}: {key}", take_list(tree, key, where))
@@ -41,9 +41,9 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
     cover = as_array(f"{where}: sum_hessian", tree["sum_hessian"]) if with_cover else condition
     shape = (len(condition),)
     if any(array.shape != shape for array in (left, right, feature, default_left, cover)):
-        raise ModelError(f"{where}: its arrays differ in length, where each must have one entry per node")
+        raise ModelError(f"{where}: its arrays differ in length, but each must have one entry per node")
 
-    leaf = left == -1  # a leaf's right child, if any, is the number of its vector
+    leaf = left == -1  # a leaf's right child, if any, is the position of its vector
     parameters = take(tree, "tree_param", dict, where)
     leaf_size = whole(parameters.get("size_leaf_vector", "1"), f"{where}: size_leaf_vector")
     value: NDArray[np.floating[Any]]
@@ -51,15 +51,17 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
     sets = _category_sets(where, tree, leaf)
     right = np.where(leaf, -1, right)
     if 2 * (len(leaf) - np.count_nonzero(leaf)) + 1 != len(leaf):
-        # More nodes than the splits have children: pruning cut some off and left them behind in the arrays.
+        # There are more nodes than children of splits: pruning detached some but left them in the arrays.
         left, right = (frozen_copy(f"{where}: {key}", a, np.int32) for key, a in (("left", left), ("right", right)))
         kept = _reached(where, left, right)
-        number = np.append(np.cumsum(kept) - 1, -1)  # so that -1 stays -1
-        left, right, feature, condition = number[left[kept]], number[right[kept]], feature[kept], condition[kept]
+        moved = np.append(np.cumsum(kept) - 1, -1)  # so that -1 stays -1
+        left, right, feature, condition = moved[left[kept]], moved[right[kept]], feature[kept], condition[kept]
         value, default_left, cover = value[kept], default_left[kept], cover[kept]
-        sets = {int(number[node]): members for node, members in sets.items() if kept[node]}
+        sets = {int(moved[node]): members for node, members in sets.items() if kept[node]}
     if weight != 1.0:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite then is refused with its node
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # a result that is not finite is refused later, with its node
             value = value * np.float64(weight)
     builder.add_tree(
         left=left,
@@ -81,7 +83,9 @@ def _reached(where: str, left: NDArray[np.int32], right: NDArray[np.int32]) -> N
         beyond = (children < -1) | (children >= len(left))
         if beyond.any():
             node = int(np.argmax(beyond))
-            raise ModelError(f"{where}, node {node}: its {side} child is node {children[node]} of {len(left)}")
+            raise ModelError(
+                f"{where}, node {node}: its {side} child is node {children[node]}, but there are {len(left)} nodes"
+            )
     reached = np.zeros(len(left), np.bool_)
     waiting = [0] if len(left) else []
     while waiting:
@@ -96,21 +100,21 @@ def _vector_values(
     where: str, tree: dict[str, Any], right: NDArray[np.int32], leaf: NDArray[np.bool_], leaf_size: int, n_outputs: int
 ) -> NDArray[np.float32]:
     if leaf_size != n_outputs:
-        raise ModelError(f"{where}: its leaves hold {leaf_size} values for {n_outputs} outputs")
-    # Kept apart from 3.2 on, one vector per leaf; before that base_weights held one per node.
+        raise ModelError(f"{where}: its leaves hold {leaf_size} values, but there are {n_outputs} outputs")
+    # Since 3.2, leaf_weights has one vector per leaf; before, base_weights had one per node.
     by_leaf = "leaf_weights" in tree
     key = "leaf_weights" if by_leaf else "base_weights"
     weights = float32(f"{where}: {key}", take_list(tree, key, where))
     if len(weights) % leaf_size or len(weights) < leaf_size * np.count_nonzero(leaf):
-        raise ModelError(f"{where}: {key} has {len(weights)} entries, not {leaf_size} for every leaf")
+        raise ModelError(f"{where}: {key} has {len(weights)} entries, not {leaf_size} per leaf")
     vectors = weights.reshape(-1, leaf_size)
-    index = np.where(leaf, right if by_leaf else np.arange(len(leaf)), 0)
-    beyond = leaf & ((index < 0) | (index >= len(vectors)))
+    position = np.where(leaf, right if by_leaf else np.arange(len(leaf)), 0)
+    beyond = leaf & ((position < 0) | (position >= len(vectors)))
     if beyond.any():
         node = int(np.argmax(beyond))
-        raise ModelError(f"{where}, node {node}: its leaf vector is number {index[node]} of {len(vectors)}")
+        raise ModelError(f"{where}, node {node}: it uses leaf vector {position[node]}, but there are {len(vectors)}")
     value = np.zeros((len(leaf), leaf_size), np.float32)
-    value[leaf] = vectors[index[leaf]]
+    value[leaf] = vectors[position[leaf]]
     return value
 
 
@@ -128,21 +132,25 @@ def _category_sets(where: str, tree: dict[str, Any], leaf: NDArray[np.bool_]) ->
     if not len(nodes) == len(segments) == len(sizes):
         raise ModelError(f"{where}: categories_nodes, categories_segments and categories_sizes differ in length")
     if categorical.shape != leaf.shape:
-        raise ModelError(f"{where}: split_type has {len(categorical)} entries for {len(leaf)} nodes")
+        raise ModelError(f"{where}: split_type has {len(categorical)} entries, but there are {len(leaf)} nodes")
     sets = {}
     for node, start, size in zip(nodes.tolist(), segments.tolist(), sizes.tolist(), strict=True):
         if not 0 <= node < len(leaf):
-            raise ModelError(f"{where}: categories are given for node {node} of {len(leaf)}")
+            raise ModelError(f"{where}: categories are given for node {node}, but there are {len(leaf)} nodes")
         if start < 0 or size < 0 or start + size > len(categories):
-            raise ModelError(f"{where}, node {node}: its categories run from {start} to {start + size}, too far")
+            raise ModelError(
+                f"{where}, node {node}: its categories run from {start} to {start + size}, beyond the list"
+            )
         sets[node] = categories[start : start + size]
         if (sets[node] >= _MAX_CATEGORY).any():
-            raise ModelError(f"{where}, node {node}: category {sets[node].max()} is beyond what XGBoost can hold")
-    # XGBoost gives every node a part of its own; many nodes with one large part would take any amount of memory.
+            raise ModelError(f"{where}, node {node}: category {sets[node].max()} is larger than XGBoost can hold")
+    # XGBoost gives every node its own segment; many nodes with one large segment would take any amount of memory.
     used = sum(map(len, sets.values()))
     if used > len(categories):
-        raise ModelError(f"{where}: its nodes use {used} categories, but it lists {len(categories)}; two share some")
+        raise ModelError(
+            f"{where}: its nodes use {used} categories, but it lists {len(categories)}; nodes must not share categories"
+        )
     bare = [node for node in np.flatnonzero((categorical == 1) & ~leaf).tolist() if node not in sets]
     if bare:
-        raise ModelError(f"{where}, node {bare[0]}: a categorical split without categories")
+        raise ModelError(f"{where}, node {bare[0]}: it is a categorical split without categories")
     return {node: members for node, members in sets.items() if not leaf[node]}

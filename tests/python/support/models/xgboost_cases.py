@@ -67,7 +67,7 @@ def _file(suffix: str, target: str, parameters: dict[str, Any]) -> BuiltCase:
 def _dump() -> BuiltCase:
     # A dump does not say the base score; at zero nothing is lost.
     booster = train("y", {"base_score": 0.0})
-    warnings.filterwarnings("ignore", message="An XGBoost dump holds the trees alone")
+    warnings.filterwarnings("ignore", message="An XGBoost dump holds only the trees")
     return BuiltCase(booster.get_dump(dump_format="json", with_stats=True), data().rows, partial(margin, booster))
 
 
