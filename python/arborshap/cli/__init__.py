@@ -1,4 +1,4 @@
-"""The command ``arborshap``: explain the rows of a file, look into a model file, or see a demonstration."""
+"""The command ``arborshap``: explain the rows of a file, inspect a model file, or run a demonstration."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ REFUSED, INTERRUPTED, TERMINATED = 1, 130, 143
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    An error that has a reason is one line, without a traceback; a traceback means a defect of arborshap.
+    An expected error is one line, without a traceback; a traceback means a bug in arborshap.
     """
-    wanted = arguments.parser().parse_args(words)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a name that the terminal cannot show is no reason to fail
+    options = arguments.parser().parse_args(words)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # do not fail on a name that the terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _ending_cleanly():
-            if wanted.command == "explain":
-                explain.explain(wanted)
-            elif wanted.command == "inspect":
-                inspect.inspect(wanted)
+            if options.command == "explain":
+                explain.explain(options)
+            elif options.command == "inspect":
+                inspect.inspect(options)
             else:
                 return demo.main()
             sys.stdout.flush()
@@ -38,11 +38,11 @@ def main(words: Sequence[str] | None = None) -> int:
         print("arborshap: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not complain about it at exit.
+        # The reader of our output has gone; keep the interpreter from reporting that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return REFUSED
     except (ArborshapError, MemoryError, OSError) as error:
-        _tell(error, as_json=getattr(wanted, "json", False))
+        _tell(error, as_json=getattr(options, "json", False))
         return REFUSED
     return 0
 
@@ -54,13 +54,13 @@ def _tell(error: Exception, *, as_json: bool) -> None:
             print(json.dumps({"error": message, "kind": type(error).__name__}), flush=True)
             return
         except OSError:
-            pass  # nothing can be said there: perhaps that was the error
+            pass  # standard output cannot be written, which may be the error itself
     print(f"arborshap: error: {message}", file=sys.stderr)
 
 
 @contextmanager
 def _ending_cleanly() -> Iterator[None]:
-    """Let a polite request to end, SIGTERM, remove unfinished files as Ctrl-C does."""
+    """Remove unfinished files on SIGTERM, as on Ctrl-C."""
 
     def end(*_: object) -> None:
         raise SystemExit(TERMINATED)

@@ -11,7 +11,7 @@ from arborshap.cli.results import ENDINGS
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
-_EXIT = "Exit status: 0 done, 1 refused (the reason is on the last line), 2 wrong usage, 130 interrupted."
+_EXIT = "Exit status: 0 success, 1 error (the last line gives the reason), 2 wrong usage, 130 interrupted."
 
 
 def parser() -> argparse.ArgumentParser:
@@ -23,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_explain(commands)
     inspect = commands.add_parser(
-        "inspect", help="tell what is in a model file", description="Tell what is in a model file."
+        "inspect", help="describe a model file", description="Describe a model file or a saved explainer."
     )
     inspect.add_argument("model", metavar="MODEL", type=Path, help="a model file or a saved explainer")
     inspect.add_argument("--json", action="store_true", help="print JSON")
@@ -35,7 +35,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     explain = commands.add_parser(
         "explain",
         help="explain the rows of a file",
-        description="Explain the rows of a file (.csv, .parquet or .npy), a few at a time, whatever its size.",
+        description="Explain the rows of a file (.csv, .parquet or .npy) of any size, a few rows at a time.",
         epilog=_EXIT,
     )
     add = explain.add_argument
@@ -44,11 +44,16 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--background",
         type=Path,
         metavar="FILE",
-        help="the rows that predictions are compared with; without, values are path-dependent",
+        help="the rows to compare predictions with; if omitted, values are path-dependent",
     )
     add("--rows", type=Path, metavar="FILE", required=True, help="the rows to explain")
     add("--out", type=_output, metavar="FILE", required=True, help="where to write the values: .csv, .parquet or .npy")
-    add("--groups", type=Path, metavar="FILE", help='columns that play as one: JSON, {"name": ["column", ...], ...}')
+    add(
+        "--groups",
+        type=Path,
+        metavar="FILE",
+        help='columns that play as one player, as JSON: {"name": ["column", ...], ...}',
+    )
     add(
         "--index",
         choices=["shapley", "taylor", "interaction", "banzhaf"],
@@ -63,25 +68,30 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="COLUMN",
-        help="copy this column of the rows to the output; may be repeated",
+        help="copy this column of the rows to the output; can be given several times",
     )
     add(
         "--ignore",
         action="append",
         default=[],
         metavar="COLUMN",
-        help="pass over this column of the files; may be repeated",
+        help="skip this column of the files; can be given several times",
     )
-    add("--report", type=Path, metavar="FILE", help="also write a page to look at, of the first 5000 rows: .html")
+    add("--report", type=Path, metavar="FILE", help="also write an HTML report of the first 5000 rows")
     add("--json", action="store_true", help="print a summary, or the error, as JSON")
-    add("--jobs", type=int, metavar="N", help="threads; -1, the default, for every core")
-    add("--memory-limit", type=_bytes, metavar="BYTES", help="the most the tables may take, such as 500MB or 2GiB")
-    add("--chunk-rows", type=_positive, metavar="N", help="rows read and explained at a time")
+    add("--jobs", type=int, metavar="N", help="number of threads (default: -1, every core)")
+    add(
+        "--memory-limit",
+        type=_bytes,
+        metavar="BYTES",
+        help="most memory for the engine's tables, such as 500MB or 2GiB",
+    )
+    add("--chunk-rows", type=_positive, metavar="N", help="number of rows to read and explain at a time")
 
 
 def _output(text: str) -> Path:
     path = Path(text)
-    if path.suffix.lower() not in ENDINGS:  # a file called ".csv" has no ending, to those who open it
+    if path.suffix.lower() not in ENDINGS:  # a file called ".csv" has no ending
         raise argparse.ArgumentTypeError(f"{text!r} must end in .csv, .parquet or .npy")
     return path
 
@@ -93,7 +103,7 @@ def _positive(text: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    parts = re.fullmatch(r"([0-9]{1,15})\s*(|k|m|g|ki|mi|gi)b?", text.lower())
-    if parts is None or int(parts[1]) == 0:
+    found = re.fullmatch(r"([0-9]{1,15})\s*(|k|m|g|ki|mi|gi)b?", text.lower())
+    if found is None or int(found[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 2GiB")
-    return int(parts[1]) * _UNITS[parts[2]]
+    return int(found[1]) * _UNITS[found[2]]

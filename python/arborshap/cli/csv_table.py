@@ -1,4 +1,4 @@
-"""CSV files, a few rows at a time; a cell that is no number is an error that says where it is."""
+"""CSV files, read a few rows at a time; if a cell is not a number, the error says where it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arborshap.exceptions import InputError
 from arborshap.rows.frames import check_names
 
 _WORDS = {"": np.nan, "na": np.nan, "n/a": np.nan, "null": np.nan, "none": np.nan, "true": 1.0, "false": 0.0}
-"""What a cell may be beside what Python reads as a float."""
+"""Cells that are allowed besides the numbers that Python reads as a float."""
 
 
 class CsvTable:
@@ -26,11 +26,11 @@ class CsvTable:
 
     def __init__(self, path: Path, what: str) -> None:
         self.path, self.what = path, what
-        self.n_rows: int | None = None  # nobody knows before the end
+        self.n_rows: int | None = None  # known only at the end
         with self._open() as (_, lines):
             header = next(lines, None)
         if not header:
-            raise InputError(f"{what} {str(path)!r} is empty; a CSV file begins with a line of column names")
+            raise InputError(f"{what} {str(path)!r} is empty; a CSV file must begin with a line of column names")
         names = check_names((name.strip() for name in header), f"{what} {str(path)!r}")
         _check_header(names, f"{what} {str(path)!r}")
         self.names: list[str] | None = names
@@ -51,11 +51,14 @@ class CsvTable:
                     empty_line = True
                     continue
                 row = start + len(values)
-                if empty_line and len(self.names) == 1:  # with more columns it is no row, but here nobody can tell
-                    raise InputError(f"{self._at(row, lines)}: an empty line before it; write NA for a missing cell")
-                if len(cells) != len(self.names):
+                if empty_line and len(self.names) == 1:  # with one column it may be a missing cell
                     raise InputError(
-                        f"{self._at(row, lines)}: {len(cells)} cells, but the header has {len(self.names)} columns"
+                        f"{self._at(row, lines)}: there is an empty line before it; write NA for a missing cell"
+                    )
+                if len(cells) != len(self.names):
+                    at = self._at(row, lines)
+                    raise InputError(
+                        f"{at}: there are {len(cells)} cells, but the header has {len(self.names)} columns"
                     )
                 values.append(self._numbers(take(cells), columns, row, lines))
                 if columns.ids:
@@ -73,7 +76,7 @@ class CsvTable:
 
     def _numbers(self, cells: Sequence[str], columns: ChosenColumns, row: int, lines: _Lines) -> list[float]:
         try:
-            if "_" not in "".join(cells):  # Python reads 1_000 as a number; nobody who writes CSV means that
+            if "_" not in "".join(cells):  # Python reads 1_000 as a number, but in CSV it is not one
                 return list(map(float, cells))
         except ValueError:
             pass
@@ -106,7 +109,7 @@ class _Lines:
     def __init__(self, path: Path, what: str) -> None:
         self._where = f"{what} {str(path)!r}"
         self._bytes = path.open("rb")
-        # Strict, or a quote that nobody closes would swallow all rows below it without a word.
+        # Strict, because an unclosed quote would otherwise swallow all rows below it silently.
         self._cells = csv.reader(io.TextIOWrapper(self._bytes, encoding="utf-8-sig", newline=""), strict=True)
 
     def __enter__(self) -> tuple[Callable[[], int], _Lines]:
@@ -123,19 +126,19 @@ class _Lines:
         return self
 
     def __next__(self) -> list[str]:
-        line = self.line_num + 1  # where the row begins; quoted cells may go on for many lines
+        line = self.line_num + 1  # where the row begins; quoted cells may span many lines
         try:
             return next(self._cells)
         except UnicodeDecodeError as error:
             raise InputError(f"{self._where} is not text in UTF-8, after line {self.line_num}") from error
         except csv.Error as error:
             unclosed = "; a quote is opened and never closed" if "end of data" in str(error) else ""
-            raise InputError(f"{self._where}, in what begins on line {line}: {error}{unclosed}") from error
+            raise InputError(f"{self._where}, in the row that begins on line {line}: {error}{unclosed}") from error
 
 
 def _check_header(names: list[str], where: str) -> None:
     if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        raise InputError(f"{where} has one column, {names[0]!r}; columns are separated by commas")
+        raise InputError(f"{where} has one column, {names[0]!r}; separate columns by commas")
     numbered = names == [str(j) for j in range(len(names))]
     if not numbered and all(map(_is_number, names)):
         raise InputError(f"{where} begins with numbers; its first line must name the columns")

@@ -1,4 +1,4 @@
-"""``arborshap explain``: rows from a file, a chunk at a time, through an explainer, into a file."""
+"""``arborshap explain``: reads rows from a file, explains them in chunks, and writes the values to a file."""
 
 from __future__ import annotations
 
@@ -24,59 +24,59 @@ from arborshap.game.indices import PAIR_INDICES, order_of_index
 from arborshap.result.axes import output_labels
 
 REPORTED = 5000
-"""Rows on a report's page: as many as a browser shows without effort."""
+"""Number of rows in a report: as many as a browser shows without effort."""
 
 _CHUNK_BYTES = 2**25
-"""What the rows and values of a chunk may take, unless the user says how many rows it has."""
+"""Most bytes that the rows and values of a chunk take, unless the user sets the number of rows."""
 
 
-def explain(wanted: argparse.Namespace) -> None:
-    """Carry out the command; raises what is wrong, and then leaves no output behind."""
+def explain(options: argparse.Namespace) -> None:
+    """Carry out the command. If it raises, it leaves no output behind."""
     start = time.perf_counter()
-    _check_paths(wanted)
-    rows = open_table(wanted.rows, "rows")
-    explainer = explainer_of(wanted, rows)
+    _check_paths(options)
+    rows = open_table(options.rows, "rows")
+    explainer = explainer_of(options, rows)
     columns = choose_columns(
         rows,
         explainer.state.columns.matched,
         explainer.facts().n_columns,
-        ignored=wanted.ignore,
-        ids=wanted.id,
+        ignored=options.ignore,
+        ids=options.id,
         spaces_are_underscores=explainer.state.columns.spaces_are_underscores,
     )
-    with appearing_whole(wanted.out) as out:
+    with appearing_whole(options.out) as out:
         with out.open("wb") as file:
-            n_rows = _write_all(explainer, rows, columns, file, wanted)
-        if wanted.report is not None:  # before the values appear, so that both do or none
-            _report(explainer, rows, columns, wanted.index, wanted.report)
-    _summarise(explainer, n_rows, time.perf_counter() - start, wanted)
+            n_rows = _write_all(explainer, rows, columns, file, options)
+        if options.report is not None:  # before the values appear, so that both files appear or neither does
+            _report(explainer, rows, columns, options.index, options.report)
+    _summarise(explainer, n_rows, time.perf_counter() - start, options)
 
 
 def _write_all(
-    explainer: TreeExplainer, rows: Table, columns: ChosenColumns, out: IO[bytes], wanted: argparse.Namespace
+    explainer: TreeExplainer, rows: Table, columns: ChosenColumns, out: IO[bytes], options: argparse.Namespace
 ) -> int:
-    """Explain and write chunk after chunk; returns how many rows there were."""
-    dtype = np.dtype(np.float32 if wanted.float32 else np.float64)
-    shape = _shape_of_a_row(explainer, wanted)
+    """Explain and write one chunk after another; return the number of rows."""
+    dtype = np.dtype(np.float32 if options.float32 else np.float64)
+    shape = _shape_of_a_row(explainer, options)
     outputs = _output_names(explainer)
     results = Results(
         out,
-        wanted.out.suffix.lower(),
+        options.out.suffix.lower(),
         players=explainer.feature_names,
         outputs=outputs,
-        ids=wanted.id,
+        ids=options.id,
         shape=shape,
         dtype=dtype,
-        ranked=wanted.top_k is not None,
-        about={"version": __version__, "index": wanted.index, "expected_value": _plain(explainer.expected_value)},
+        ranked=options.top_k is not None,
+        about={"version": __version__, "index": options.index, "expected_value": _plain(explainer.expected_value)},
     )
-    chunk_rows = wanted.chunk_rows or _chunk_rows(explainer, wanted)
+    chunk_rows = options.chunk_rows or _chunk_rows(explainer, options)
     n_rows, done = 0, 0.0
     with reporting(sys.stderr.isatty()) as report:
         for batch in rows.batches(columns, chunk_rows):
             within = None if report is None else _within(report, done, batch.done)
             try:
-                _write(explainer, batch, results, dtype, within, wanted)
+                _write(explainer, batch, results, dtype, within, options)
             except InputError as error:
                 last = n_rows + batch.n_rows - 1
                 raise InputError(f"rows {str(rows.path)!r}, among rows {n_rows} to {last}: {error}") from error
@@ -93,14 +93,14 @@ def _write(
     results: Results,
     dtype: np.dtype[Any],
     report: Report | None,
-    wanted: argparse.Namespace,
+    options: argparse.Namespace,
 ) -> None:
     progress = report or False
-    if wanted.top_k is not None:
-        top = explainer.top_values(batch.rows, wanted.top_k, index=wanted.index, dtype=dtype, progress=progress)
+    if options.top_k is not None:
+        top = explainer.top_values(batch.rows, options.top_k, index=options.index, dtype=dtype, progress=progress)
         results.write(top.values, batch.ids, top.players)
         return
-    results.write(explainer.values(batch.rows, index=wanted.index, dtype=dtype, progress=progress), batch.ids)
+    results.write(explainer.values(batch.rows, index=options.index, dtype=dtype, progress=progress), batch.ids)
 
 
 def _report(explainer: TreeExplainer, rows: Table, columns: ChosenColumns, index: Any, page: Path) -> None:
@@ -110,10 +110,10 @@ def _report(explainer: TreeExplainer, rows: Table, columns: ChosenColumns, index
     explainer(first.rows, index=index).report(page)
 
 
-def _check_paths(wanted: argparse.Namespace) -> None:
-    """Refuse, before any work, to write where it cannot be done or where something is read from."""
-    outputs = [path for path in (wanted.out, wanted.report) if path is not None]
-    inputs = [path for path in (wanted.model, wanted.background, wanted.rows, wanted.groups) if path is not None]
+def _check_paths(options: argparse.Namespace) -> None:
+    """Refuse, before any work, outputs that cannot be written or that are also inputs."""
+    outputs = [path for path in (options.out, options.report) if path is not None]
+    inputs = [path for path in (options.model, options.background, options.rows, options.groups) if path is not None]
     for path in outputs:
         if path.is_dir():
             raise InputError(f"{str(path)!r} is a directory; name a file to write")
@@ -121,22 +121,24 @@ def _check_paths(wanted: argparse.Namespace) -> None:
             raise InputError(f"{str(path)!r} cannot be written: there is no directory {str(path.parent)!r}")
         for read in inputs:
             if path.exists() and read.exists() and path.samefile(read):
-                raise InputError(f"{str(path)!r} is also read from; write the output somewhere else")
-    if wanted.report is not None and wanted.report.resolve() == wanted.out.resolve():
-        raise InputError(f"the report and the values cannot both be written to {str(wanted.out)!r}")
-    if wanted.top_k is not None and wanted.out.suffix.lower() == ".npy":
-        raise InputError("--top-k writes names beside numbers, which .npy cannot hold; write .csv or .parquet")
-    if wanted.top_k is not None and wanted.index in PAIR_INDICES:
-        raise InputError(f"--top-k ranks players, and --index {wanted.index} is of pairs of them")
-    if wanted.id and wanted.out.suffix.lower() == ".npy":
-        raise InputError("--id copies a column, which .npy has no place for; write .csv or .parquet")
+                raise InputError(f"{str(path)!r} is also an input; write the output to another file")
+    if options.report is not None and options.report.resolve() == options.out.resolve():
+        raise InputError(f"the report and the values cannot both be written to {str(options.out)!r}; name two files")
+    if options.top_k is not None and options.out.suffix.lower() == ".npy":
+        raise InputError("--top-k writes names and numbers, but .npy holds only numbers; write .csv or .parquet")
+    if options.top_k is not None and options.index in PAIR_INDICES:
+        raise InputError(
+            f"--top-k ranks players, but --index {options.index} has values of pairs; leave one of them out"
+        )
+    if options.id and options.out.suffix.lower() == ".npy":
+        raise InputError("--id copies a column, but .npy holds only values; write .csv or .parquet")
 
 
-def _shape_of_a_row(explainer: TreeExplainer, wanted: argparse.Namespace) -> tuple[int, ...]:
+def _shape_of_a_row(explainer: TreeExplainer, options: argparse.Namespace) -> tuple[int, ...]:
     n_players = len(explainer.feature_names)
-    if wanted.top_k is not None and wanted.top_k > n_players:
-        raise InputError(f"--top-k {wanted.top_k} is more than there are players, {n_players}")
-    players = (wanted.top_k or n_players,) * order_of_index(wanted.index)
+    if options.top_k is not None and options.top_k > n_players:
+        raise InputError(f"--top-k {options.top_k} is too large; there are {n_players} players")
+    players = (options.top_k or n_players,) * order_of_index(options.index)
     outputs = _output_names(explainer)
     return players if outputs is None else (*players, len(outputs))
 
@@ -146,27 +148,27 @@ def _output_names(explainer: TreeExplainer) -> Sequence[str] | None:
     return None if n_outputs == 1 else output_labels(explainer.output_names, n_outputs)
 
 
-def _chunk_rows(explainer: TreeExplainer, wanted: argparse.Namespace) -> int:
-    """As many rows as fit: read, and once more as a matrix; computed, and once more on their way into the file."""
+def _chunk_rows(explainer: TreeExplainer, options: argparse.Namespace) -> int:
+    """Return how many rows fit: they are held twice as input, and their values twice as output."""
     facts = explainer.facts()
-    numbers = 2 * (facts.n_features + facts.n_players ** order_of_index(wanted.index) * facts.n_outputs)
-    allowed = _CHUNK_BYTES if wanted.memory_limit is None else min(_CHUNK_BYTES, wanted.memory_limit // 4)
+    numbers = 2 * (facts.n_features + facts.n_players ** order_of_index(options.index) * facts.n_outputs)
+    allowed = _CHUNK_BYTES if options.memory_limit is None else min(_CHUNK_BYTES, options.memory_limit // 4)
     return int(max(1, min(2**16, allowed // (8 * numbers))))
 
 
 def _within(report: Report, start: float, end: float) -> Report:
-    """Turn the fraction of one chunk into the fraction of the file."""
+    """Turn the fraction done of one chunk into the fraction done of the file."""
     return lambda fraction: report(start + fraction * (end - start))
 
 
-def _summarise(explainer: TreeExplainer, n_rows: int, seconds: float, wanted: argparse.Namespace) -> None:
+def _summarise(explainer: TreeExplainer, n_rows: int, seconds: float, options: argparse.Namespace) -> None:
     expected = _plain(explainer.expected_value)
-    if wanted.json:
+    if options.json:
         summary = {
-            "out": str(wanted.out),
-            "report": None if wanted.report is None else str(wanted.report),
+            "out": str(options.out),
+            "report": None if options.report is None else str(options.report),
             "rows": n_rows,
-            "index": wanted.index,
+            "index": options.index,
             "players": explainer.feature_names,
             "outputs": _output_names(explainer),
             "expected_value": expected,
@@ -175,7 +177,7 @@ def _summarise(explainer: TreeExplainer, n_rows: int, seconds: float, wanted: ar
         }
         print(json.dumps(summary))
     elif sys.stderr.isatty():
-        print(f"{n_rows:,} rows explained in {seconds:.1f} s: {wanted.out}", file=sys.stderr)
+        print(f"{n_rows:,} rows explained in {seconds:.1f} s: {options.out}", file=sys.stderr)
 
 
 def _plain(expected: Any) -> float | list[float]:

@@ -18,29 +18,29 @@ from arborshap.exceptions import InputError
 from arborshap.models import load
 
 _BACKGROUND_ROWS = 2**16
-"""Background rows read at a time."""
+"""Number of background rows read at a time."""
 
 
-def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
-    """Build the explainer: a saved one, or of a model file with a background or without."""
-    if is_saved(wanted.model):
-        return _saved(wanted, rows)
-    background = None if wanted.background is None else open_table(wanted.background, "background")
-    _check_ignored(wanted.ignore, [rows] if background is None else [rows, background])
-    set_apart = [*wanted.ignore, *wanted.id]
+def explainer_of(options: argparse.Namespace, rows: Table) -> TreeExplainer:
+    """Make the explainer: load a saved one, or make one of a model file, with or without a background."""
+    if is_saved(options.model):
+        return _saved(options, rows)
+    background = None if options.background is None else open_table(options.background, "background")
+    _check_ignored(options.ignore, [rows] if background is None else [rows, background])
+    set_apart = [*options.ignore, *options.id]
     names = (background or rows).names
     names = None if names is None else [name for name in names if name not in set_apart]
-    model = load(str(wanted.model), feature_names=names)
+    model = load(str(options.model), feature_names=names)
     own_names, n_features = model.forest.feature_names, model.forest.n_features
-    options: dict[str, Any] = {
-        "groups": None if wanted.groups is None else read_groups(wanted.groups),
-        # A model that names its columns keeps its own names; any other learns them from the file.
+    keywords: dict[str, Any] = {
+        "groups": None if options.groups is None else read_groups(options.groups),
+        # A model that names its columns keeps its own names; any other model gets them from the file.
         "feature_names": names if own_names is None and names is not None and len(names) == n_features else None,
-        "n_jobs": wanted.jobs,
-        "memory_limit": wanted.memory_limit,
+        "n_jobs": options.jobs,
+        "memory_limit": options.memory_limit,
     }
     if background is None:
-        return TreeExplainer(model, model_output=wanted.model_output or "raw", **options)
+        return TreeExplainer(model, model_output=options.model_output or "raw", **keywords)
     columns = choose_columns(
         background,
         own_names,
@@ -50,39 +50,41 @@ def explainer_of(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
     )
     batches = (batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS))
     try:
-        if wanted.model_output in (None, "raw"):
-            return TreeExplainer.from_batches(model, _some(batches, background), **options)
-        # What is rescaled pair by pair needs the rows themselves.
+        if options.model_output in (None, "raw"):
+            return TreeExplainer.from_batches(model, _some(batches, background), **keywords)
+        # Rescaling needs the rows themselves, because it works on pairs.
         data = _joined(list(_some(batches, background)))
-        return TreeExplainer(model, data, model_output=wanted.model_output, **options)
+        return TreeExplainer(model, data, model_output=options.model_output, **keywords)
     except InputError as error:
-        # What is wrong with the rows begins with what they are called there; the rest is about other options.
+        # A message about the rows begins with their name; all others are about other options.
         if str(background.path) in str(error) or not str(error).startswith(("data", "batch")):
             raise
         raise InputError(f"background {str(background.path)!r}: {error}") from error
 
 
 def is_saved(path: Path) -> bool:
-    """Whether a file begins as `TreeExplainer.save` lets it begin."""
+    """Whether a file begins like one that `TreeExplainer.save` wrote."""
     try:
         with path.open("rb") as file:
             return file.read(len(_core.MAGIC)) == _core.MAGIC
     except OSError:
-        return False  # whoever reads it as a model will say what is wrong
+        return False  # reading it as a model will report the error
 
 
-def _saved(wanted: argparse.Namespace, rows: Table) -> TreeExplainer:
+def _saved(options: argparse.Namespace, rows: Table) -> TreeExplainer:
     for option, given in [
-        ("--background", wanted.background),
-        ("--groups", wanted.groups),
-        ("--model-output", wanted.model_output),
+        ("--background", options.background),
+        ("--groups", options.groups),
+        ("--model-output", options.model_output),
     ]:
         if given is not None:
-            raise InputError(f"{str(wanted.model)!r} is a saved explainer, which brings its own: leave out {option}")
-    _check_ignored(wanted.ignore, [rows])
-    explainer = TreeExplainer.load(wanted.model, n_jobs=wanted.jobs, memory_limit=wanted.memory_limit)
+            raise InputError(
+                f"{str(options.model)!r} is a saved explainer, which includes this setting; leave out {option}"
+            )
+    _check_ignored(options.ignore, [rows])
+    explainer = TreeExplainer.load(options.model, n_jobs=options.jobs, memory_limit=options.memory_limit)
     if explainer.facts().model_output == "log_loss":
-        raise InputError(f"{str(wanted.model)!r} explains losses, which need labels, and a file of rows has none")
+        raise InputError(f"{str(options.model)!r} explains losses, which need labels; explain them from Python")
     return explainer
 
 
@@ -95,7 +97,7 @@ def _some(batches: Iterator[Any], background: Table) -> Iterator[Any]:
 
 
 def _check_ignored(names: list[str], tables: list[Table]) -> None:
-    """A name that no file has is a slip that would otherwise go unseen."""
+    """Refuse a name that no file has, because it is probably misspelled."""
     for name in names:
         if not any(name in (table.names or ()) for table in tables):
             files = " nor ".join(repr(str(table.path)) for table in tables)
@@ -114,13 +116,13 @@ def read_groups(path: Path) -> Any:
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     if not isinstance(groups, (dict, list)):
-        raise InputError(f'{where} must hold {{"name": ["column", ...], ...}}, or one player number per column')
+        raise InputError(f'{where} must hold {{"name": ["column", ...], ...}}, or the player of each column')
     return groups
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if twice := repeated(name for name, _ in pairs):
-        raise InputError(f"the group {twice[0]!r} is there twice")
+        raise InputError(f"the group {twice[0]!r} is defined twice")
     return dict(pairs)
 
 

@@ -1,4 +1,4 @@
-"""Files of rows, told apart by their endings."""
+"""Files of rows, recognised by their endings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``arborshap inspect``: what is in a model file or a saved explainer."""
+"""``arborshap inspect``: describes a model file or a saved explainer."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from arborshap.forest import Forest
 from arborshap.models import Model, load
 
 _SHOWN = 10
-"""Features listed for people; JSON lists all."""
+"""Number of features listed for people; JSON lists all of them."""
 
 
-def inspect(wanted: argparse.Namespace) -> None:
-    """Print what the trees are like and which features they use most."""
-    explainer = TreeExplainer.load(wanted.model) if is_saved(wanted.model) else None
+def inspect(options: argparse.Namespace) -> None:
+    """Print the size of the model and the features that it uses most."""
+    explainer = TreeExplainer.load(options.model) if is_saved(options.model) else None
     about: Facts | Model
     if explainer is None:
-        about = model = load(str(wanted.model))
+        about = model = load(str(options.model))
         forest = model.forest
     else:
         about, forest = explainer.facts(), explainer.forest
     found = _facts(forest) | {"library": about.library, "link": about.link}
     if explainer is not None:
         found |= {"players": explainer.feature_names, "background_rows": explainer.facts().n_background}
-    if wanted.json:
+    if options.json:
         print(json.dumps(found))
         return
     outputs = found["outputs"] if found["output_names"] is None else ", ".join(found["output_names"])
-    print(f"{wanted.model}: {about.library}")
+    print(f"{options.model}: {about.library}")
     facts = [
         ("trees", f"{found['trees']:,}, up to {found['max_depth']} deep"),
-        ("nodes", f"{found['nodes']:,}, {found['leaves']:,} of them leaves"),
-        ("features", f"{found['features']:,}, {sum(count > 0 for count in found['splits'].values()):,} of them used"),
+        ("nodes", f"{found['nodes']:,}, including {found['leaves']:,} leaves"),
+        ("features", f"{found['features']:,}, {sum(count > 0 for count in found['splits'].values()):,} used"),
         ("outputs", f"{outputs}, link {found['link']}"),
         ("categories", f"{found['categorical_splits']:,} splits on sets of categories"),
-        ("path-dependent", "yes" if found["has_cover"] else "no: the file has no training weights, give a background"),
+        ("path-dependent", "yes" if found["has_cover"] else "no: the file has no training weights; give a background"),
     ]
     if explainer is not None:
         facts.append(("players", f"{len(found['players']):,}: {', '.join(found['players'][:_SHOWN])}"))

@@ -1,4 +1,4 @@
-"""NumPy's .npy files: read where they lie on disk, written a few rows at a time."""
+"""NumPy's .npy files: memory-mapped for reading, written a few rows at a time."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from arborshap.cli.table import Batch, ChosenColumns
 from arborshap.exceptions import InputError
 
 _HEADER = 192
-"""Bytes before the numbers, a multiple of 64 that holds any shape: the rows are counted only at the end."""
+"""Bytes before the numbers: a multiple of 64 that holds any shape, because the shape is known only at the end."""
 
 
 class NpyTable:
-    """A .npy file of one matrix, columns in the model's order."""
+    """A .npy file of one matrix, with its columns in the model's order."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.path, self.what = path, what
         self.names: list[str] | None = None
         try:
-            with np.errstate(over="ignore"):  # of the size of a shape that a damaged file claims
+            with np.errstate(over="ignore"):  # a damaged file may claim a huge shape
                 self._matrix: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
         except (ValueError, OverflowError, TokenError) as error:
             raise InputError(f"{what} {str(path)!r} cannot be read as .npy: {error}") from error
         if self._matrix.ndim != 2:
-            raise InputError(f"{what} {str(path)!r} has shape {self._matrix.shape}; rows are a 2-D matrix")
+            raise InputError(f"{what} {str(path)!r} has shape {self._matrix.shape}; rows must be a 2-D matrix")
         self.n_rows: int | None = len(self._matrix)
 
     def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
@@ -46,7 +46,7 @@ class NpyTable:
 
 
 class NpySink:
-    """Writes rows of numbers one chunk after another into a .npy file whose length is not known beforehand."""
+    """Writes chunks of numbers to a .npy file whose length is not known in advance."""
 
     def __init__(self, file: IO[bytes], row_shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self._file, self._row_shape = file, row_shape
@@ -60,7 +60,7 @@ class NpySink:
         self._n += len(values)
 
     def close(self) -> None:
-        """Say how many rows it became."""
+        """Write the number of rows into the header."""
         self._file.seek(0)
         self._write_header()
 

@@ -1,4 +1,4 @@
-"""Parquet files through pyarrow, a batch at a time."""
+"""Parquet files, read and written with pyarrow, one batch at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _pyarrow() -> Any:
 
 
 class ParquetTable:
-    """A Parquet file; its columns keep their types, so that categories stay categories."""
+    """A Parquet file; its columns keep their types, so categories stay categories."""
 
     def __init__(self, path: Path, what: str) -> None:
         self.path, self.what = path, what
@@ -63,7 +63,7 @@ class ParquetTable:
 
 
 class ParquetSink:
-    """Writes columns one chunk after another, each chunk a row group."""
+    """Writes chunks of columns; each chunk becomes a row group."""
 
     def __init__(self, file: IO[bytes], names: Sequence[str], about: Mapping[str, object]) -> None:
         self._file, self._names = file, list(names)
@@ -76,7 +76,7 @@ class ParquetSink:
         table = self._arrow.table(dict(zip(self._names, columns, strict=True)))
         if self._writer is None:
             schema = table.schema.with_metadata(self._about)
-            # Values hardly repeat: a dictionary of them would only cost time.
+            # Values rarely repeat, so a dictionary of them would only cost time.
             texts = [field.name for field in schema if not self._arrow.types.is_floating(field.type)]
             self._writer = self._arrow.parquet.ParquetWriter(self._file, schema, use_dictionary=texts)
         self._writer.write_table(table.cast(self._writer.schema))

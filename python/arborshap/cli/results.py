@@ -1,4 +1,4 @@
-"""Values on their way into a file: what the columns are called, and a file that appears only when it is whole."""
+"""Writing values to a file: the names of the columns, and one writer per file format."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ ENDINGS = (".csv", ".parquet", ".pq", ".npy")
 
 
 class Columnar(Protocol):
-    """A file that is written column by column, chunk after chunk."""
+    """A file that is written in chunks, each given column by column."""
 
     def write(self, columns: Sequence[Any]) -> None:
-        """Append rows, given as one column after another."""
+        """Append rows, given column by column."""
 
     def close(self) -> None:
-        """Write what comes last."""
+        """Write the end of the file."""
 
 
 class CsvSink:
-    """Writes CSV, each number with as many digits as tell it from its neighbours."""
+    """Writes CSV, with as many digits per number as are needed to read back the same number."""
 
     def __init__(self, file: IO[bytes], names: Sequence[str]) -> None:
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
@@ -37,17 +37,17 @@ class CsvSink:
         self._writer.writerow(names)
 
     def write(self, columns: Sequence[Any]) -> None:
-        """Append rows, given as one column after another."""
+        """Append rows, given column by column."""
         self._writer.writerows(zip(*map(_cells, columns), strict=True))
 
     def close(self) -> None:
-        """Hand the last lines over, and leave the file open."""
+        """Flush the last lines, and leave the file open."""
         self._text.detach()
 
 
 def _cells(column: Any) -> list[Any]:
     if isinstance(column, np.ndarray) and column.dtype == np.float32:
-        column = column.astype(str)  # as float64 it would show digits that it does not have
+        column = column.astype(str)  # as float64 it would show digits beyond its precision
     cells: list[Any] = column if isinstance(column, list) else column.tolist()
     return cells
 
@@ -60,19 +60,19 @@ class Results:
     file
         Where to write.
     ending
-        The kind of file: one of `ENDINGS`.
+        The ending of the file: one of `ENDINGS`.
     players, outputs
         The names; `outputs` is None for a model with one output.
     ids
         The names of the columns that are copied.
     shape
-        That of one row's values, as the explainer gives them.
+        The shape of one row's values, as the explainer returns them.
     dtype
         float32 or float64.
     ranked
-        Whether the values are the largest of each row, with the players' numbers beside them.
+        Whether the values are the largest of each row, together with the positions of their players.
     about
-        What to tell in the metadata of a Parquet file.
+        The metadata of a Parquet file.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Results:
             self._columns = CsvSink(file, names) if ending == ".csv" else ParquetSink(file, names, about)
 
     def write(self, values: NDArray[Any], ids: Sequence[Any], players: NDArray[np.int32] | None = None) -> None:
-        """Append the values of some rows; `players` says whose they are, where they are ranked."""
+        """Append the values of some rows; if values are ranked, `players` holds the players that they belong to."""
         if self._columns is None:
             assert self._npy is not None
             self._npy.write(values)
@@ -110,11 +110,11 @@ class Results:
         columns: list[Any] = [flat[:, j] for j in range(flat.shape[1])]
         if players is not None:
             names = self._players[players.reshape(len(values), -1)]
-            columns = [part for j, column in enumerate(columns) for part in (names[:, j], column)]
+            columns = [both for j, column in enumerate(columns) for both in (names[:, j], column)]
         self._columns.write([*ids, *columns])
 
     def close(self) -> None:
-        """Write what comes last."""
+        """Write the end of the file."""
         (self._npy or self._columns).close()  # type: ignore[union-attr]
 
 
@@ -133,7 +133,7 @@ def _column_names(
 
 
 def _upper_triangle(values: NDArray[Any]) -> NDArray[Any]:
-    """Each pair once, with both of its halves, so that a line still adds up to the same."""
+    """Keep each pair once, with the sum of its two halves, so that a line still adds up to the same."""
     first, second = np.triu_indices(values.shape[1])
     once: NDArray[Any] = values[:, first, second]
     once[:, first != second] *= 2

@@ -1,4 +1,4 @@
-"""Tables of rows in files: what they are called, and how they come, a few rows at a time."""
+"""Files of rows: the names of their columns, and how to read them a few rows at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arborshap.rows.frames import check_names, order_of
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumns:
-    """Which columns of a file are explained, in the model's order, and which are only copied."""
+    """The positions of the columns to explain, in the model's order, and of the columns to copy."""
 
     order: list[int]
     ids: list[int] = field(default_factory=list)
@@ -26,11 +26,11 @@ class Batch:
     Attributes
     ----------
     rows
-        What an explainer takes: a matrix in the model's order, or a frame.
+        A matrix in the model's order, or a frame, as an explainer accepts it.
     n_rows
-        How many they are.
+        Number of rows.
     ids
-        The columns that are only copied, each of `n_rows` cells.
+        The columns that are only copied, each with `n_rows` cells.
     done
         The fraction of the file that has been read.
     """
@@ -46,12 +46,14 @@ class Table(Protocol):
 
     Attributes
     ----------
-    names
-        Its columns' names; None if it has none.
-    n_rows
-        How many rows it has; None if that shows only at its end.
+    path
+        The file.
     what
-        What it is to the caller, for messages.
+        What to call the file in messages, such as "rows" or "background".
+    names
+        The names of its columns; None if it has none.
+    n_rows
+        Number of rows; None if it is known only at the end of the file.
     """
 
     path: Path
@@ -60,49 +62,50 @@ class Table(Protocol):
     n_rows: int | None
 
     def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
-        """Read it from its beginning, at most `chunk_rows` rows at a time."""
+        """Read the file from its beginning, at most `chunk_rows` rows at a time."""
         ...
 
 
 def choose_columns(
     table: Table,
-    wanted: Sequence[str] | None,
+    model_names: Sequence[str] | None,
     n_features: int,
     *,
     ignored: Sequence[str] = (),
     ids: Sequence[str] = (),
     spaces_are_underscores: bool = False,
 ) -> ChosenColumns:
-    """Find the model's columns in a file, by name where both have names, else as they stand.
+    """Find the model's columns in a file: by name if both have names, otherwise by position.
 
     Parameters
     ----------
     table
         The file.
-    wanted
-        The model's columns; None if it does not know their names.
+    model_names
+        The names of the model's columns; None if the model does not know them.
     n_features
-        How many they are.
+        Number of columns that the model needs.
     ignored
-        Columns to pass over where the file has them.
+        Columns to skip if the file has them.
     ids
-        Columns of the file to copy to the output and not to explain.
+        Columns to copy to the output instead of explaining them.
     spaces_are_underscores
-        Whether the model spells its columns with underscores for spaces (LightGBM).
+        Whether the model's names have underscores in place of spaces (LightGBM).
 
     Returns
     -------
     ChosenColumns
+        The positions of the columns.
 
     Raises
     ------
     InputError
-        If a column is missing or unknown, or one to copy is not there.
+        If a column is missing or unknown, or if a column to copy does not exist.
     """
     where = f"{table.what} {str(table.path)!r}"
     if table.names is None:
         if ids:
-            raise InputError(f"{where} has no column names, so no column {ids[0]!r} to copy")
+            raise InputError(f"{where} has no column names, so --id {ids[0]} cannot be found")
         return ChosenColumns(list(range(n_features)))
     for name in ids:
         if name not in table.names:
@@ -110,14 +113,14 @@ def choose_columns(
     set_apart = {*ignored, *ids}
     left = [j for j, name in enumerate(table.names) if name not in set_apart]
     positions = [table.names.index(name) for name in ids]
-    if wanted is None:
+    if model_names is None:
         if len(left) != n_features:
             raise InputError(
                 f"{where} has {len(left)} columns, but the model has {n_features} features and does not name them; "
-                "pass over the others with --ignore"
+                "skip the other columns with --ignore"
             )
         return ChosenColumns(left, positions)
     spelled = [table.names[j] for j in left]
     if spaces_are_underscores:
         spelled = check_names((name.replace(" ", "_") for name in spelled), where)
-    return ChosenColumns([left[j] for j in order_of(spelled, wanted, where)], positions)
+    return ChosenColumns([left[j] for j in order_of(spelled, model_names, where)], positions)

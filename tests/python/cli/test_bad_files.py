@@ -20,20 +20,20 @@ LINE = "1,2,3,4\n"
     [
         (HEADER + LINE * 8 + "1,2,high,4\n" + LINE, "row 8 (line 10 of the file), column 'pressure': 'high' is not a"),
         (HEADER + LINE + "\n\n1,2,3,1_000\n", "row 1 (line 5 of the file), column 'sugar': '1_000' is not a number"),
-        (HEADER + "1,2,3\n", "row 0 (line 2 of the file): 3 cells, but the header has 4 columns"),
+        (HEADER + "1,2,3\n", "row 0 (line 2 of the file): there are 3 cells, but the header has 4 columns"),
         (HEADER + LINE + "1,2,3,4,5\n", "row 1 (line 3 of the file): 5 cells"),
         (HEADER + "1," + "x" * 99 + ",3,4\n", "column 'bmi': '" + "x" * 37 + "...' is not"),
         ("age,bmi,sugar\n1,2,3\n", "has no column 'pressure', which the model needs"),
         ("age,bmi,pressure,sugar,pulse\n1,2,3,4,5\n", "has the column 'pulse', which the model does not know"),
         ("age,bmi,age,sugar\n1,2,3,4\n", "the column name 'age' is used more than once"),
-        ("age;bmi;pressure;sugar\n1;2;3;4\n", "columns are separated by commas"),
+        ("age;bmi;pressure;sugar\n1;2;3;4\n", "separate columns by commas"),
         ("0.5,1.5,2.5,3.5\n1,2,3,4\n", "its first line must name the columns"),
         (HEADER, "has no rows"),
         ("", "is empty"),
-        (HEADER + '1,2,3,"4\n' + LINE * 30000, "in what begins on line 2: field larger than field limit"),
+        (HEADER + '1,2,3,"4\n' + LINE * 30000, "in the row that begins on line 2: field larger than field limit"),
         (
             HEADER + LINE + '1,2,3,"4\n' + LINE * 3,
-            "in what begins on line 3: unexpected end of data; a quote is opened",
+            "in the row that begins on line 3: unexpected end of data; a quote is opened",
         ),
     ],
 )
@@ -60,7 +60,7 @@ def test_an_empty_line_may_be_a_row_of_one_column(files: Files) -> None:
     np.save(files.path("one.npy"), files.rows[["age"]].to_numpy())
     files.write("one.csv", "age\n1\n\n3\n")
     line = files.refused("one.csv", "out.csv", background="one.npy")
-    assert "row 1 (line 4 of the file): an empty line before it; write NA" in line
+    assert "row 1 (line 4 of the file): there is an empty line before it; write NA" in line
     files.write("one.csv", 'age\n1\n""\n3\n\n')
     assert files.explain("one.csv", "out.npy", background="one.npy") == 0
     assert np.load(files.path("out.npy")).shape == (3, 1)
@@ -143,7 +143,7 @@ def test_nothing_is_written_over_what_is_read(files: Files, read: str) -> None:
     files.write("groups.json", "{}")
     os.symlink(files.path(read), files.path("link.csv"))
     before = files.path(read).read_bytes()
-    assert "is also read from" in files.refused("rows.csv", "link.csv", "--groups", files.path("groups.json"))
+    assert "is also an input" in files.refused("rows.csv", "link.csv", "--groups", files.path("groups.json"))
     assert files.path(read).read_bytes() == before
 
 
@@ -159,7 +159,7 @@ def test_places_that_cannot_be_written(files: Files) -> None:
     ("options", "message"),
     [
         (["--top-k", 2, "--index", "taylor"], "--top-k ranks players"),
-        (["--top-k", 5], "--top-k 5 is more than there are players, 4"),
+        (["--top-k", 5], "--top-k 5 is too large; there are 4 players"),
         (["--id", "who"], "has no column 'who' to copy; it has 'age'"),
         (["--ignore", "who"], "--ignore who: there is no such column"),
         (["--jobs", 0], "error: n_jobs must be"),  # which is no fault of the background
@@ -172,15 +172,15 @@ def test_options_that_do_not_fit(files: Files, options: list[object], message: s
 
 
 def test_npy_holds_numbers_only(files: Files) -> None:
-    assert "which .npy cannot hold" in files.refused("rows.csv", "out.npy", "--top-k", 2)
-    assert "which .npy has no place for" in files.refused("rows.csv", "out.npy", "--id", "age")
+    assert "but .npy holds only numbers" in files.refused("rows.csv", "out.npy", "--top-k", 2)
+    assert "but .npy holds only values" in files.refused("rows.csv", "out.npy", "--id", "age")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "is not JSON"),
-        ('{"body": ["age"], "body": ["bmi"]}', "the group 'body' is there twice"),
+        ('{"body": ["age"], "body": ["bmi"]}', "the group 'body' is defined twice"),
         ('"age"', "must hold"),
         ('{"body": ["weight"]}', "lists the column 'weight', which the model does not have"),
     ],
