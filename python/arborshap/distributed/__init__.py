@@ -1,5 +1,5 @@
 """Beyond one machine: `arborshap.distributed.dask` and `arborshap.distributed.spark`.
 
-A background is counts, and counts of parts add up; an explainer is a few megabytes, which every worker gets once; rows
-are explained each by itself. So all that is done here is to hand these three to an engine that runs already.
+A background is counts, and the counts of its parts add up. An explainer is a few megabytes, and every worker gets it
+once. Each row is explained separately. These modules therefore only hand the three to a cluster that already runs.
 """

@@ -1,7 +1,7 @@
 """Backgrounds, explanations and importance of Dask arrays and dataframes: ``pip install 'arborshap[dask]'``.
 
-The explainer stands in a graph once, as bytes, and every partition's task refers to it. A worker fetches it once and
-keeps it put together for all its tasks; it does not need the model's library.
+A graph contains the explainer once, as bytes, and the task of every partition refers to it. A worker fetches it once
+and keeps it for all its tasks; it does not need the model's library.
 """
 
 from __future__ import annotations
@@ -34,25 +34,31 @@ def background(
     verify: bool = True,
     n_jobs: int = 1,
 ) -> Background:
-    """Count a background where its partitions are, and merge the counts; ``TreeExplainer(model, background)`` is next.
+    """Count a background where its partitions are, and merge the counts.
 
-    However the rows are cut into partitions, and whichever worker does what, the result is the same to the last bit.
-    It is computed at once, with the scheduler that `dask.compute` would use.
+    Pass the result to ``TreeExplainer(model, background)``. It is the same to the last bit, however the rows are
+    partitioned and whichever worker counts them. It is computed immediately, with the scheduler that `dask.compute`
+    would use.
 
     Parameters
     ----------
     model
-        The model, as `TreeExplainer` takes it. It stays here: workers get its trees.
+        The model, as for `TreeExplainer`. It stays on the client; workers get its trees.
     data
         A Dask array or dataframe. Partitions may be empty.
     groups, feature_names
         As for `TreeExplainer`.
     sample_weight
-        The weight of each row: a Dask array or series, cut as `data` is.
+        The weight of each row: a Dask array or series with the partitions of `data`.
     verify
-        Compare our margins with the library's own predictions, here, on the first thousand rows.
+        Whether to compare our margins with the library's own predictions, on the client, on the first thousand rows.
     n_jobs
-        Threads a task may use. Dask runs a task on each thread of a worker, so one is enough as a rule.
+        Number of threads per task. Dask runs one task per thread of a worker, so one is usually enough.
+
+    Returns
+    -------
+    Background
+        The counts of all rows.
     """
     cut_weights = _cut_alike(sample_weight, "sample_weight", data, "data")
     rows = _pieces(data)
@@ -61,7 +67,7 @@ def background(
     sent = _broadcast(ShippedExplainer.of(reader, "shapley", n_jobs))
     count = _delayed(tasks.background_of)
     counted = [
-        count(sent, part, some, f"partition {i}") for i, (part, some) in enumerate(zip(rows, weights, strict=True))
+        count(sent, piece, some, f"partition {i}") for i, (piece, some) in enumerate(zip(rows, weights, strict=True))
     ]
     return _reduced(tasks.merged, counted)
 
@@ -75,7 +81,7 @@ def explain(
     dtype: Any = np.float64,
     n_jobs: int = 1,
 ) -> Any:
-    """Explain rows partition by partition, when they are asked for.
+    """Explain rows partition by partition, when the result is computed.
 
     Parameters
     ----------
@@ -84,20 +90,20 @@ def explain(
     X
         A Dask array or dataframe. Partitions may be empty.
     y
-        The label of each row, for ``model_output="log_loss"`` only: a Dask array or series, cut as `X` is.
+        The label of each row, for ``model_output="log_loss"`` only: a Dask array or series with the partitions of `X`.
     index
         ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
     dtype
-        float64, or float32 to halve a big result.
+        float64, or float32 to halve the memory of a large result.
     n_jobs
-        Threads a task may use.
+        Number of threads per task.
 
     Returns
     -------
     Dask array or dataframe
-        As `X` is. An array has the shape of the explainer's values, with the chunks of `X` along its rows. A dataframe
-        has the form of `Explanation.to_frame`: a column a player, with the index of `X`; for an index of pairs, or
-        several outputs, one row a value.
+        The same kind as `X`. An array has the shape of the explainer's values, with the chunks of `X` along its rows. A
+        dataframe has the form of `Explanation.to_frame`: one column per player, with the index of `X`; for an index of
+        pairs or for several outputs, one line per value.
     """
     checked_choice("index", index, INDICES)
     kind = checked_dtype(dtype)
@@ -123,23 +129,23 @@ def top_values(
     dtype: Any = np.float64,
     n_jobs: int = 1,
 ) -> Any:
-    """Keep only the `k` values of largest size in each row, and whose they are, when they are asked for.
+    """Compute the `k` values with the largest absolute value in each row, and their players, on demand.
 
     Parameters
     ----------
     explainer, X, y, dtype, n_jobs
         As for `explain`.
     k
-        How many to keep.
+        Number of values to keep per row.
     index
         ``"shapley"`` or ``"banzhaf"``.
 
     Returns
     -------
     TopValues of Dask arrays, or a Dask dataframe
-        For an array, what `TreeExplainer.top_values` returns; compute both parts in one go. For a dataframe, columns
-        ``player_1``, ``value_1``, ``player_2`` and so on, with the name of the output behind it where there are
-        several; players are categories.
+        For an array, the result of `TreeExplainer.top_values`; compute both arrays together. For a dataframe, the
+        columns ``player_1``, ``value_1``, ``player_2`` and so on, followed by the name of the output if there are
+        several. Players are categories.
     """
     checked_choice("index", index, PLAYER_INDICES)
     kind, k = checked_dtype(dtype), number_of_players(k, len(explainer.feature_names))
@@ -165,19 +171,24 @@ def importance(
     sample_weight: Any = None,
     n_jobs: int = 1,
 ) -> Importance:
-    """Average the size of the values over all rows; no partition leaves more than a sum behind.
+    """Compute the mean absolute value of the values over all rows; each partition returns only a sum.
 
-    It is computed at once. Sums are of floating-point numbers in the order of the partitions: other partitions may
-    give other last bits, other workers do not.
+    It is computed immediately. Floating-point sums are added in the order of the partitions, so the last bits may
+    depend on the partitions, but not on the workers.
 
     Parameters
     ----------
     explainer, X, y, n_jobs
         As for `explain`.
     index
-        ``"shapley"`` or ``"banzhaf"`` for players; ``"taylor"`` or ``"interaction"`` for pairs of them.
+        ``"shapley"`` or ``"banzhaf"`` for players; ``"taylor"`` or ``"interaction"`` for pairs of players.
     sample_weight
-        The weight of each row: a Dask array or series, cut as `X` is.
+        The weight of each row: a Dask array or series with the partitions of `X`.
+
+    Returns
+    -------
+    Importance
+        The means and the names.
     """
     checked_choice("index", index, INDICES)
     rows = _pieces(X)
@@ -186,8 +197,8 @@ def importance(
     sent = _broadcast(ShippedExplainer.of(explainer, index, n_jobs))
     add = _delayed(tasks.sizes_of)
     sums = [
-        add(sent, part, label, weight, index, f"partition {i}")
-        for i, (part, label, weight) in enumerate(zip(rows, labels, weights, strict=True))
+        add(sent, piece, label, weight, index, f"partition {i}")
+        for i, (piece, label, weight) in enumerate(zip(rows, labels, weights, strict=True))
     ]
     return explainer.importance_of(_reduced(tasks.total_of, sums), index)
 
@@ -197,7 +208,7 @@ def _is_frame(rows: Any) -> bool:
 
 
 def _cut_alike(beside: Any, what: str, rows: Any, rows_name: str = "X") -> Any:
-    """Check that rows are Dask's, and that what comes with each of them is too and has the same partitions."""
+    """Check that the rows are a Dask collection, and that `beside` is one with the same partitions."""
     if find_spec("dask") is None:
         raise ImportError("arborshap.distributed.dask needs Dask: pip install 'arborshap[dask]'")
     if _is_frame(rows):
@@ -209,18 +220,18 @@ def _cut_alike(beside: Any, what: str, rows: Any, rows_name: str = "X") -> Any:
     if not _is_array(rows) or rows.ndim != 2:
         raise InputError(
             f"{rows_name} must be a Dask array of rows and columns, or a Dask dataframe; got a {type(rows).__name__}. "
-            "Rows in memory need no Dask: give them to TreeExplainer"
+            "For rows in memory, use TreeExplainer itself"
         )
     if beside is None:
         return None
     if not _is_array(beside) or beside.ndim != 1:
-        raise InputError(f"{what} must be a Dask array of one number per row of {rows_name}")
+        raise InputError(f"{what} must be a Dask array with one number per row of {rows_name}")
     if not np.isnan([beside.shape[0], rows.shape[0]]).any():
         if beside.shape[0] != rows.shape[0]:
             raise InputError(f"{what} has {beside.shape[0]} entries, but {rows_name} has {rows.shape[0]} rows")
         return beside.rechunk((rows.chunks[0],))
     if beside.numblocks[0] != rows.numblocks[0]:
-        raise InputError(f"{what} must have the chunks of {rows_name}, whose sizes are not known")
+        raise InputError(f"{what} must have the same chunks as {rows_name}, because their sizes are not known")
     return beside
 
 
@@ -240,7 +251,7 @@ def _pieces_beside(beside: Any, rows: list[Any]) -> list[Any]:
 
 
 def _first_rows(pieces: Iterable[Any]) -> Any:
-    """Compute the first rows there are; only these come here, the others stay in the partition."""
+    """Compute the first rows that exist; the other rows stay on their workers."""
     rows: Any = ()
     for piece in pieces:
         rows = piece[: tasks.VERIFIED].compute()
@@ -250,9 +261,9 @@ def _first_rows(pieces: Iterable[Any]) -> Any:
 
 
 def _broadcast(sent: ShippedExplainer) -> Any:
-    """Make it one node of a graph, which all tasks depend on.
+    """Make the explainer one node of the graph, on which all tasks depend.
 
-    Scattered data would be gone with the worker that has it; a node of the graph is sent again.
+    Scattered data would be lost with the worker that holds them; a node of the graph is sent again.
     """
     from dask import delayed
 
@@ -266,7 +277,7 @@ def _delayed(function: Callable[..., Any]) -> Any:
 
 
 def _reduced(merge: Callable[[Iterable[Part]], Part], parts: list[Any]) -> Part:
-    """Merge partial results in a tree, and compute it."""
+    """Merge partial results in a tree, and compute the whole."""
     merge_some = _delayed(merge)
     while len(parts) > 1:
         parts = [merge_some(parts[i : i + tasks.FAN_IN]) for i in range(0, len(parts), tasks.FAN_IN)]
@@ -275,7 +286,7 @@ def _reduced(merge: Callable[[Iterable[Part]], Part], parts: list[Any]) -> Part:
 
 
 def _axes(explainer: TreeExplainer, index: str) -> tuple[int, ...]:
-    """The axes of one row's values."""
+    """Return the shape of one row's values."""
     players = (len(explainer.feature_names),) * order_of_index(index)
     return players if explainer.n_outputs == 1 else (*players, explainer.n_outputs)
 
@@ -290,7 +301,7 @@ def _map_blocks(
     block_dtype: Any,
     **options: Any,
 ) -> Any:
-    """Map a function over the blocks of an array; it is given each with its labels, and its number."""
+    """Map a function over the blocks of an array; it gets each block with its labels and its position."""
     import dask.array as da
 
     explainer.check_rows(np.empty((0, X.shape[1])))

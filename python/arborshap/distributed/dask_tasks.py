@@ -1,4 +1,4 @@
-"""What a Dask worker does with one block of an array or one partition of a dataframe."""
+"""The work of a Dask worker on one block of an array or one partition of a dataframe."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def values_block(*blocks: Any, sent: ShippedExplainer, options: dict[str, Any], 
 
 
 def top_block(*blocks: Any, sent: ShippedExplainer, options: dict[str, Any], block_id: tuple[int, ...]) -> Any:
-    """Keep the largest values of each row of a block, beside whose they are."""
+    """Keep the largest values of each row of a block, with their players."""
     rows, labels = _with_labels(blocks)
     top = top_values_of(sent, rows, labels, where=f"partition {block_id[0]}", **options)
     packed = np.empty(top.values.shape, [("player", np.int32), ("value", top.values.dtype)])
@@ -41,7 +41,7 @@ def explained_frame(
 
 
 def with_texts(like: Any) -> Any:
-    """Give columns of texts the type that pandas gives them where there are rows to tell it by."""
+    """Give text columns of an empty frame the type that pandas infers for columns with rows."""
     import pandas as pd
 
     text = pd.Series(["text"]).dtype
@@ -64,7 +64,7 @@ def top_frame(
 
 
 def frame_of_top(explainer: TreeExplainer, top: TopValues, row_index: Any) -> Any:
-    """Make a frame of the largest values, players as categories."""
+    """Make a frame of the largest values, with the players as categories."""
     import pandas as pd
 
     several = top.values.ndim == 3

@@ -1,4 +1,4 @@
-"""An explainer on its way to workers, and what each of them keeps of it."""
+"""An explainer that is sent to workers, and the copy that each worker keeps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arborshap.exceptions import InputError
 from arborshap.game.indices import IndexName
 
 _KEPT = 4
-"""Explainers that a worker keeps ready; a job needs one or two."""
+"""Number of explainers that a worker keeps; a job needs one or two."""
 
 _ready: OrderedDict[str, TreeExplainer] = OrderedDict()
 _lock = Lock()
@@ -22,7 +22,7 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True)
 class ShippedExplainer:
-    """The bytes of an explainer, and a name for them by which a worker knows whether it has read them before.
+    """The bytes of an explainer, and a fingerprint that tells a worker whether it has already read them.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class ShippedExplainer:
         return cls(content, sha256(content).hexdigest())
 
     def explainer(self) -> TreeExplainer:
-        """Put the explainer together, or take the one that another task of this process left."""
-        with _lock:  # tasks that come meanwhile wait for it instead of each building its own
+        """Unpickle the explainer, or return the one that another task of this process already unpickled."""
+        with _lock:  # other tasks wait for it instead of unpickling their own copy
             if self.fingerprint not in _ready:
                 _ready[self.fingerprint] = pickle.loads(self.content)
                 if len(_ready) > _KEPT:
@@ -55,15 +55,16 @@ class ShippedExplainer:
 
 
 def check_explainer(explainer: Any) -> None:
-    """Refuse anything else, such as the model."""
+    """Refuse anything that is not an explainer, such as a model."""
     if not isinstance(explainer, TreeExplainer):
         raise InputError(f"explainer must be a TreeExplainer, got a {type(explainer).__name__}")
 
 
 def _engine(explainer: TreeExplainer, index: IndexName) -> str:
-    """Choose tables for all partitions alike, if all trees can have some.
+    """Choose tables for every partition if all trees can have them.
 
-    Left to itself each call would choose by its own number of rows, and the last bits would tell how rows were cut.
+    Otherwise each call would choose an engine by its own number of rows, and the last bits would depend on the
+    partitions.
     """
     facts = explainer.facts()
     if facts.engine != "auto" or not facts.n_background or facts.model_output != "raw":

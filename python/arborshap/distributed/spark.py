@@ -1,6 +1,6 @@
 """Backgrounds, explanations and importance of Spark DataFrames: ``pip install 'arborshap[spark]'``.
 
-The explainer is broadcast as bytes. A Python worker puts it together once and keeps it for all its tasks; it needs
+The explainer is broadcast as bytes. A Python worker unpickles it once and keeps it for all its tasks; it needs
 arborshap, numpy and pyarrow, but not the model's library.
 """
 
@@ -36,22 +36,28 @@ def background(
     feature_names: Sequence[str] | None = None,
     verify: bool = True,
 ) -> Background:
-    """Count a background where its partitions are, and merge the counts; ``TreeExplainer(model, background)`` is next.
+    """Count a background where its partitions are, and merge the counts.
 
-    However the rows are cut into partitions, and whichever executor does what, the result is the same to the last bit.
+    Pass the result to ``TreeExplainer(model, background)``. It is the same to the last bit, however the rows are
+    partitioned and whichever executor counts them.
 
     Parameters
     ----------
     model
-        The model, as `TreeExplainer` takes it. It stays on the driver: executors get its trees.
+        The model, as for `TreeExplainer`. It stays on the driver; executors get its trees.
     data
-        A DataFrame of the model's columns and `sample_weight`.
+        A DataFrame with the model's columns and `sample_weight`.
     groups, feature_names
         As for `TreeExplainer`.
     sample_weight
-        The name of the column that has the weight of each row.
+        The name of the column with the weight of each row.
     verify
-        Compare our margins with the library's own predictions, on the driver, on a thousand rows.
+        Whether to compare our margins with the library's own predictions, on the driver, on a thousand rows.
+
+    Returns
+    -------
+    Background
+        The counts of all rows.
     """
     beside = _present(data, "data", {"sample_weight": sample_weight})
     features = [name for name in data.columns if name not in beside]
@@ -81,29 +87,30 @@ def explain(
     index: IndexName = "shapley",
     dtype: Any = np.float64,
 ) -> Any:
-    """Explain the rows of a DataFrame, when they are asked for.
+    """Explain the rows of a DataFrame, when the result is computed.
 
     Parameters
     ----------
     explainer
         The explainer.
     X
-        A DataFrame of the model's columns, `y` and those to `keep`.
+        A DataFrame with the model's columns, `y` and the columns to `keep`.
     keep
-        The names of columns that are not the model's and that the result should have too, such as a key: rows of Spark
-        have no order to tell them by.
+        Names of columns to copy to the result, such as a key. The model must not use them. Rows of Spark have no order,
+        so only such a column can identify them.
     y
-        The name of the column that has the label of each row, for ``model_output="log_loss"`` only.
+        The name of the column with the label of each row, for ``model_output="log_loss"`` only.
     index
         ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
     dtype
-        float64, or float32 to halve a big result.
+        float64, or float32 to halve the memory of a large result.
 
     Returns
     -------
     DataFrame
-        The columns to keep, and a column a player with its value in each row. For an index of pairs this is an array,
-        the player's row of the matrix, and for several outputs an array of one value each; for both, arrays in arrays.
+        The columns to keep, and one column per player with its value in each row. For an index of pairs, the value is
+        an array: the player's line of the matrix. For several outputs, it is an array with one value per output. For
+        both, it is an array of arrays.
     """
     checked_choice("index", index, INDICES)
     kind = checked_dtype(dtype)
@@ -132,22 +139,22 @@ def top_values(
     index: PlayerIndexName = "shapley",
     dtype: Any = np.float64,
 ) -> Any:
-    """Keep only the `k` values of largest size in each row, and whose they are, when they are asked for.
+    """Compute the `k` values with the largest absolute value in each row, and their players, on demand.
 
     Parameters
     ----------
     explainer, X, keep, y, dtype
         As for `explain`.
     k
-        How many to keep.
+        Number of values to keep per row.
     index
         ``"shapley"`` or ``"banzhaf"``.
 
     Returns
     -------
     DataFrame
-        The columns to keep, and two arrays, the largest value first: ``players``, names, and ``values``. For several
-        outputs each entry of them is an array, of one entry an output.
+        The columns to keep, and two arrays with the largest value first: ``players`` (names) and ``values``. For
+        several outputs, each entry is an array with one entry per output.
     """
     checked_choice("index", index, PLAYER_INDICES)
     kind, k = checked_dtype(dtype), number_of_players(k, len(explainer.feature_names))
@@ -174,23 +181,28 @@ def importance(
     index: IndexName = "shapley",
     sample_weight: str | None = None,
 ) -> Importance:
-    """Average the size of the values over all rows; no partition leaves more than a sum behind.
+    """Compute the mean absolute value of the values over all rows; each partition returns only a sum.
 
-    Sums are of floating-point numbers, in the order of the partitions: other partitions may give other last bits, other
-    executors do not.
+    Floating-point sums are added in the order of the partitions, so the last bits may depend on the partitions, but not
+    on the executors.
 
     Parameters
     ----------
     explainer
         The explainer.
     X
-        A DataFrame of the model's columns, `y` and `sample_weight`.
+        A DataFrame with the model's columns, `y` and `sample_weight`.
     y
-        The name of the column that has the label of each row, for ``model_output="log_loss"`` only.
+        The name of the column with the label of each row, for ``model_output="log_loss"`` only.
     index
-        ``"shapley"`` or ``"banzhaf"`` for players; ``"taylor"`` or ``"interaction"`` for pairs of them.
+        ``"shapley"`` or ``"banzhaf"`` for players; ``"taylor"`` or ``"interaction"`` for pairs of players.
     sample_weight
-        The name of the column that has the weight of each row.
+        The name of the column with the weight of each row.
+
+    Returns
+    -------
+    Importance
+        The means and the names.
     """
     checked_choice("index", index, INDICES)
     beside = _present(X, "X", {"y": y, "sample_weight": sample_weight})
@@ -214,25 +226,28 @@ def importance(
     return explainer.importance_of(tasks.total_of(parts), index)
 
 
-def _present(frame: Any, what: str, wanted: dict[str, str | None]) -> list[str]:
-    """List the columns that are named for some purpose; each must be there."""
+def _present(frame: Any, what: str, named: dict[str, str | None]) -> list[str]:
+    """List the columns that the caller named; each must exist."""
     if find_spec("pyspark") is None:
         raise ImportError("arborshap.distributed.spark needs Spark: pip install 'arborshap[spark]'")
     if not hasattr(frame, "mapInArrow"):
         raise InputError(
-            f"{what} must be a Spark DataFrame, got a {type(frame).__name__}. Rows in memory need no Spark: give them "
-            "to TreeExplainer"
+            f"{what} must be a Spark DataFrame, got a {type(frame).__name__}. For rows in memory, use TreeExplainer "
+            "itself"
         )
-    for purpose, name in wanted.items():
+    for purpose, name in named.items():
         if name is not None and name not in frame.columns:
             raise InputError(f"{what} has no column {name!r}, which {purpose} names")
-    return [name for name in wanted.values() if name is not None]
+    return [name for name in named.values() if name is not None]
 
 
 def _checked_columns(
     explainer: TreeExplainer, X: Any, keep: Sequence[str], y: str | None, made: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Return the columns to keep and the model's, having read no row of them; a column a player is made, or `made`."""
+    """Return the columns to keep and the model's columns, without reading a row.
+
+    The result will have the columns `made`, or one column per player if `made` is ``None``.
+    """
     check_explainer(explainer)
     if isinstance(keep, str):
         raise InputError(f"keep must be a list of names, got {keep!r}")
@@ -241,25 +256,25 @@ def _checked_columns(
     made = explainer.feature_names if made is None else made
     taken = [name for name in kept if name in made]
     if taken:
-        raise InputError(f"the result has a column {taken[0]!r} of its own; rename the one to keep")
+        raise InputError(f"the result already has a column {taken[0]!r}; rename the column to keep")
     features = [name for name in X.columns if name not in beside]
     explainer.check_rows(X.select(_quoted(features)).limit(0).toArrow())
     return kept, features
 
 
 def _quoted(names: Sequence[str]) -> list[str]:
-    """Spark takes a dot in a name for a field of a structure, unless the name is quoted."""
+    """Quote names, because Spark reads a dot in a bare name as a field of a structure."""
     return ["`" + name.replace("`", "``") + "`" for name in names]
 
 
 def _broadcast(frame: Any, explainer: TreeExplainer, index: IndexName) -> Any:
     context = frame.sparkSession.sparkContext
-    cores_a_task = int(context.getConf().get("spark.task.cpus", "1"))
-    return context.broadcast(ShippedExplainer.of(explainer, index, cores_a_task))
+    cores_per_task = int(context.getConf().get("spark.task.cpus", "1"))
+    return context.broadcast(ShippedExplainer.of(explainer, index, cores_per_task))
 
 
 def _mapped(frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
-    """Map a function over the batches; `mapInArrow` fails for names with a dot, so that none gets to see them."""
+    """Map a function over the batches, under plain column names, because `mapInArrow` fails for names with a dot."""
     names = frame.columns
 
     def with_names(batches: Iterator[Any]) -> Iterator[Any]:
@@ -280,7 +295,7 @@ def _column(batch: Any, name: str | None) -> NDArray[Any] | None:
 
 
 def _in_one(merge: Callable[[Iterable[Part]], Part], parts: Iterator[Part]) -> Iterator[Any]:
-    """Merge what the batches of a partition leave, one after the other; a partition without rows leaves nothing."""
+    """Merge the results of a partition's batches; a partition without rows yields nothing."""
     import pyarrow as pa
 
     for first in parts:
@@ -306,7 +321,7 @@ def _arrow(values: NDArray[Any]) -> Any:
 
 
 def _schema(X: Any, kept: list[str], made: dict[str, tuple[str, int]]) -> Any:
-    """The columns to keep, and those that are made: of each what it holds, and in how many arrays in arrays."""
+    """Return the schema: the columns to keep, and the columns to make, each with its type and its depth of arrays."""
     from pyspark.sql.types import ArrayType, DoubleType, FloatType, StringType, StructField, StructType
 
     fields = [X.schema[name] for name in kept]

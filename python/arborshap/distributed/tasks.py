@@ -1,4 +1,4 @@
-"""What a worker does with one part of the rows; an error says which part it was."""
+"""The work of a worker on one partition of the rows; an error names the partition."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from arborshap.game.groups import Groups
 from arborshap.game.indices import IndexName, PlayerIndexName
 
 FAN_IN = 8
-"""Partial results merged by one task: a machine never holds more of them, however many parts there are."""
+"""Number of partial results that one task merges; no machine holds more at a time, however many there are."""
 
 VERIFIED = 1000
-"""Rows that the driver takes to hold the trees as read against the model's own library."""
+"""Number of rows on which the driver compares the trees as read with the model's own library."""
 
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Name the part in every error of ours."""
+    """Add the partition's name to every error of arborshap."""
     try:
         yield
     except ArborshapError as error:
@@ -37,7 +37,7 @@ def naming(where: str) -> Iterator[None]:
 def reader(
     model: Any, first_rows: Any, groups: Groups | None, feature_names: Sequence[str] | None, verify: bool
 ) -> TreeExplainer:
-    """Make an explainer of a few rows, with which workers read all others: they have no library of the model."""
+    """Make an explainer from a few rows, for workers to read all other rows with: they lack the model's library."""
     if len(first_rows) == 0:
         raise InputError("data has no rows; the background needs at least one")
     return TreeExplainer(model, first_rows, groups=groups, feature_names=feature_names, verify=verify)
@@ -49,25 +49,25 @@ def background_of(sent: ShippedExplainer, rows: Any, weights: Any, where: str) -
         explainer = sent.explainer()
         if weights is not None:
             if len(weights) != len(rows):
-                raise InputError(f"sample_weight has {len(weights)} weights for {len(rows)} rows")
-            if not np.any(weights):  # without weight rows count nothing, and a part may well have no others
+                raise InputError(f"sample_weight has {len(weights)} weights, but there are {len(rows)} rows")
+            if not np.any(weights):  # rows of weight 0 do not count, and a part may have no others
                 rows, weights = rows[:0], None
         return explainer.background_part(rows, sample_weight=weights)
 
 
 def merged(parts: Iterable[Background]) -> Background:
-    """Merge parts, in any order."""
+    """Merge parts of a background, in any order."""
     return reduce(Background.merge, parts)
 
 
 def explained(sent: ShippedExplainer, rows: Any, y: Any, index: IndexName, dtype: Any, where: str) -> Explanation:
-    """Explain one part."""
+    """Explain the rows of one partition."""
     with naming(where):
         return sent.explainer()(rows, y, index=index, dtype=dtype)
 
 
 def values_of(sent: ShippedExplainer, rows: Any, y: Any, index: IndexName, dtype: Any, where: str) -> NDArray[Any]:
-    """Explain one part, and leave out all but the values."""
+    """Compute the values of one partition, and nothing else."""
     with naming(where):
         return sent.explainer().values(rows, y, index=index, dtype=dtype)
 
@@ -75,18 +75,18 @@ def values_of(sent: ShippedExplainer, rows: Any, y: Any, index: IndexName, dtype
 def top_values_of(
     sent: ShippedExplainer, rows: Any, y: Any, k: int, index: PlayerIndexName, dtype: Any, where: str
 ) -> TopValues:
-    """Keep the largest values of each row of one part."""
+    """Keep the largest values of each row of one partition."""
     with naming(where):
         explainer = sent.explainer()
         if len(rows) == 0:
-            explainer.check_rows(rows)  # they may still have the wrong columns
+            explainer.check_rows(rows)  # even no rows may have the wrong columns
             shape = (0, k) if explainer.n_outputs == 1 else (0, k, explainer.n_outputs)
             return TopValues(np.empty(shape, np.int32), np.empty(shape, checked_dtype(dtype)))
         return explainer.top_values(rows, k, y=y, index=index, dtype=dtype)
 
 
 def sizes_of(sent: ShippedExplainer, rows: Any, y: Any, weights: Any, index: IndexName, where: str) -> SumOfSizes:
-    """Add up the sizes of the values of one part."""
+    """Sum the absolute values of one partition."""
     with naming(where):
         explainer = sent.explainer()
         if weights is not None and not np.any(weights):
@@ -96,5 +96,5 @@ def sizes_of(sent: ShippedExplainer, rows: Any, y: Any, weights: Any, index: Ind
 
 
 def total_of(parts: Iterable[SumOfSizes]) -> SumOfSizes:
-    """Add up parts, in the order they come in."""
+    """Add up sums, in the order in which they arrive."""
     return reduce(SumOfSizes.plus, parts)

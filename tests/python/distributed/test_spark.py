@@ -187,7 +187,7 @@ def test_bad_input(spark: SparkSession) -> None:
         on_spark.explain(EXPLAINER, rows, keep=["id"])
     with pytest.raises(InputError, match="data has no column 'w', which sample_weight names"):
         on_spark.background(MODEL, rows, sample_weight="w")
-    with pytest.raises(InputError, match="the result has a column 'players' of its own"):
+    with pytest.raises(InputError, match="the result already has a column 'players'"):
         on_spark.top_values(EXPLAINER, rows.withColumnRenamed("key", "players"), 2, keep=["players"])
     with pytest.raises(InputError, match="data must be a Spark DataFrame, got a DataFrame"):
         on_spark.background(MODEL, FRAME)
