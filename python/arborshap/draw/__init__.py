@@ -1,1 +1,1 @@
-"""What people look at: one file per plot, and one for the style that all share."""
+"""Plots: one file per plot, and one for the style that all of them share."""

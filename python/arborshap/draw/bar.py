@@ -1,4 +1,4 @@
-"""Bars: the mean size of each player's values, or the values of one row."""
+"""The bar plot: the mean absolute value of each player's values, or the values of one row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
-    """Draw a bar for each player, longest first."""
+    """Draw one bar per player, longest first."""
     drawn = Drawn.of(explanation, "bar")
     lengths = drawn.values[0] if drawn.one_row else np.abs(drawn.values).mean(axis=0)
     shown, others = shown_and_others(np.abs(lengths), max_display)

@@ -1,4 +1,4 @@
-"""The beeswarm: a point for every row and player, where its value is and coloured by what the row has there."""
+"""The beeswarm: one point per row and player, placed by its value and coloured by the row's cell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arborshap.result.explanation import Explanation
 
 _BINS = 140
-"""Columns of points across the plot: about as many as there is room for."""
+"""Number of columns of points across the plot, for which there is about enough room."""
 
 
 def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
@@ -41,7 +41,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
         shade = _shade(drawn, drawn.names[shown[y]]) if y < len(shown) else None
         grey = np.ones(len(line), dtype=bool) if shade is None else np.isnan(shade)
         dots: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": len(line) > 500, "zorder": 3}
-        # Those without a number first, so that they never hide the others.
+        # Points without a number come first, so that they never hide the others.
         ax.scatter(line[grey], heights[grey], color=style.NEUTRAL, **dots)
         if shade is not None and not grey.all():
             any_numbers = True
@@ -57,7 +57,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
 
 
 def spread(x: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
-    """How far up or down each point goes so that those of about the same x stand beside one another."""
+    """Return how far to move each point up or down, so that points with about the same x do not overlap."""
     width = max(high - low, np.finfo(float).tiny)
     bins = np.clip(((x - low) / width * _BINS).astype(np.intp), 0, _BINS - 1)
     order = np.argsort(bins, kind="stable")
@@ -72,7 +72,7 @@ def spread(x: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
 
 
 def _shade(drawn: Drawn, player: str) -> NDArray[np.float64] | None:
-    """Where each row's cell is between the column's low and high, from 0 to 1; ``None`` if the cells have no order."""
+    """Return each row's cell as a share, from 0 (low) to 1 (high); ``None`` if the cells have no order."""
     columns = drawn.columns_of(player)
     if drawn.cells is None or len(columns) != 1:
         return None
@@ -81,7 +81,7 @@ def _shade(drawn: Drawn, player: str) -> NDArray[np.float64] | None:
 
 
 def shade(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Numbers between their low and high, from 0 to 1; a few far out do not take the colours from the rest."""
+    """Scale numbers to a range from 0 (low) to 1 (high); a few outliers do not use up the colours."""
     finite = numbers[np.isfinite(numbers)]
     if not len(finite):
         return None

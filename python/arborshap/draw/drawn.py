@@ -1,4 +1,4 @@
-"""What of an explanation a plot draws: values by rows and players, cells by rows and columns."""
+"""What a plot draws of an explanation: values by rows and players, cells by rows and columns."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One number for every row and player.
+    """One number per row and player.
 
     Attributes
     ----------
     values
-        (rows, players).
+        The values: (rows, players).
     base
-        (rows,).
+        The base values: (rows,).
     names
         The players' names.
     cells
-        The rows themselves, (rows, columns); ``None`` where the explanation has none.
+        The rows themselves, (rows, columns); ``None`` if the explanation has none.
     columns, owners
-        The columns' names, and the player each belongs to.
+        The columns' names, and the player that owns each column.
     one_row
-        Whether the explanation is of a row by itself, not of several of which there happens to be one.
+        Whether the explanation is of a single row, rather than of several rows of which there is one.
     """
 
     values: NDArray[Any]
@@ -46,11 +46,11 @@ class Drawn:
 
     @classmethod
     def of(cls, explanation: Explanation, plot: str) -> Drawn:
-        """Read an explanation, or say what to choose from it first."""
+        """Read an explanation, or raise an error that says what to select from it first."""
         check_output(explanation, plot)
         if explanation.index in ("taylor", "interaction"):
             raise InputError(
-                f"plot.{plot} draws one value per player, and {explanation.index} values are of pairs of players: "
+                f"plot.{plot} draws one value per player, but {explanation.index} values belong to pairs of players; "
                 "use plot.heatmap, or explain with index='shapley'"
             )
         one_row = not explanation.has("row")
@@ -67,21 +67,21 @@ class Drawn:
         return cls(values, base, names, cells, explanation.data_names, explanation.data_players, one_row)
 
     def columns_of(self, player: str) -> list[int]:
-        """The columns a player owns."""
+        """Return the positions of a player's columns."""
         return [column for column, owner in enumerate(self.owners) if owner == player]
 
     def cell_text(self, row: int, player: str) -> str | None:
-        """What the player has in a row: its cell, or that of each of its columns; ``None`` if the rows are not kept."""
+        """Return the player's cell in a row, or one cell per column; ``None`` if the rows are not kept."""
         return None if self.cells is None else text_of_cells(self.cells[row], self.columns_of(player), self.columns)
 
     def label(self, row: int, player: str) -> str:
-        """The player's name and what it has in a row."""
+        """Return the player's name and its cell in a row."""
         cell = self.cell_text(row, player)
         return short_name(player) if cell is None else f"{short_name(player)} = {cell}"
 
 
 def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> str:
-    """The cells of a player's columns; for columns that are 1 in one place and 0 elsewhere, the name of that one."""
+    """Return the cells of a player's columns as text; for one-hot columns, the name of the column that is 1."""
     if len(columns) == 1:
         return short_cell(row[columns[0]])
     cells = [row[column] for column in columns]
@@ -94,7 +94,7 @@ def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> st
 
 
 def shown_and_others(sizes: NDArray[Any], max_display: int) -> tuple[list[int], list[int]]:
-    """The players to show, largest first, and those to put together as others, if the last line is not enough."""
+    """Return the players to show, largest first, and the players to sum in the last line if there are too many."""
     order = np.argsort(-sizes, kind="stable").tolist()
     most = checked_max_display(max_display)
     if len(order) <= most:
@@ -107,25 +107,25 @@ _OUTPUTS = {"probability": "probability", "log_loss": "log loss"}
 
 
 def value_name(explanation: Explanation) -> str:
-    """What a value is: those of a probability or a loss are rescaled, and not its Shapley values."""
+    """Name the values: those of a probability or a loss are rescaled, and are not its Shapley values."""
     plain = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
     return _VALUES.get(explanation.model_output, plain)
 
 
 def output_name(explanation: Explanation) -> str:
-    """What base value and values add up to."""
+    """Name the output that base value and values add up to."""
     return _OUTPUTS.get(explanation.model_output, "model output")
 
 
 def others_label(n: int) -> str:
-    """How the line of all others is called."""
+    """Label the line that sums all other players."""
     return f"{n} others together"
 
 
 def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
-    """A column of cells as numbers, NaN where missing; ``None`` for text and other cells that have no order.
+    """Return a column of cells as numbers, with NaN for missing cells; ``None`` for text and other unordered cells.
 
-    Dates are the days since 1970, by which matplotlib counts them too.
+    Dates become days since 1970, as in matplotlib.
     """
     if column.dtype.kind in "fiub":
         return column.astype(np.float64)
@@ -144,11 +144,11 @@ def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def check_output(explanation: Explanation, plot: str) -> None:
-    """Refuse several outputs, and say how to choose one."""
+    """Raise `InputError` for several outputs, and say how to choose one."""
     if explanation.has("output"):
         names = explanation.output_names or []
         first = names[0] if names else "0"
         raise InputError(
-            f"plot.{plot} draws one output, and there are {len(names)}: choose one with "
+            f"plot.{plot} draws one output, but there are {len(names)}; choose one with "
             f'explanation[..., "{first}"].plot.{plot}(); there are {", ".join(map(repr, names[:10]))}'
         )

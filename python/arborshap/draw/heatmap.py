@@ -28,12 +28,12 @@ def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> A
             f"this explanation holds {explanation.index} values of single players"
         )
     if players[0] != players[1]:
-        raise InputError("plot.heatmap draws the same players on both axes: choose explanation[:, names, names]")
+        raise InputError("plot.heatmap draws the same players on both axes; choose explanation[:, names, names]")
     one_row = not explanation.has("row")
     effects = pair_effects(explanation.values[np.newaxis] if one_row else explanation.values, signed=one_row)
     weight = np.abs(effects).sum(axis=0) + np.abs(effects).sum(axis=1) - np.abs(np.diag(effects))
     order = np.argsort(-weight, kind="stable")[: style.checked_max_display(max_display)]
-    # A pair's effect stands in the row of the less important player, whichever way round the players came.
+    # A pair's effect is in the row of the less important player, whatever the order of the players.
     whole = effects + np.tril(effects, -1).T
     shown = np.tril(whole[np.ix_(order, order)])
     names = [style.short_name(explanation.feature_names[j]) for j in order]
@@ -63,22 +63,23 @@ def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> A
 
 
 def pair_effects(values: NDArray[Any], *, signed: bool) -> NDArray[np.float64]:
-    """Main effects on the diagonal and the effects of pairs below it: both halves together; the mean size over rows.
+    """Return main effects on the diagonal and the effects of pairs, both halves together, below it.
 
-    An effect with its sign is only of one row, for over rows those of either sign would cancel.
+    Signed effects are for one row only, because over several rows opposite signs would cancel; otherwise the result is
+    the mean absolute effect over rows.
     """
     n_rows, n_players = values.shape[:2]
     total = np.zeros((n_players, n_players))
-    step = max(1, 2**22 // max(1, n_players**2))  # rows at a time, so that a large result is not copied whole
+    step = max(1, 2**22 // max(1, n_players**2))  # rows per chunk, so that a large result is not copied as a whole
     for first in range(0, n_rows, step):
-        part = values[first : first + step]
-        whole = np.tril(part) + np.tril(np.swapaxes(part, 1, 2), -1)
+        chunk = values[first : first + step]
+        whole = np.tril(chunk) + np.tril(np.swapaxes(chunk, 1, 2), -1)
         total += (whole if signed else np.abs(whole)).sum(axis=0, dtype=np.float64)
     return np.asarray(total / n_rows)
 
 
 def _cells(ax: Axes, shown: NDArray[Any], image: AxesImage, signed: bool) -> None:
-    """Write the numbers into the cells while there is room, dark on light and light on dark."""
+    """Write the numbers into the cells if there is room, dark on light and light on dark."""
     n = len(shown)
     if n > 12:
         return

@@ -1,4 +1,4 @@
-"""What a notebook shows of an explanation: a small table with bars, in plain HTML without script or style sheet."""
+"""The notebook display of an explanation: a few lines with bars, in plain HTML without scripts or style sheets."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _LINES = 10
 _PAIR_ROWS = 500
-"""Rows looked at for pairs: showing a result at the end of a cell must not take longer than computing it did."""
+"""Most rows to read for pairs, because displaying a result must not take longer than computing it."""
 
 
 def as_html(explanation: Explanation) -> str:
-    """Draw the largest values; text from the data is escaped, and colours suit light and dark notebooks."""
+    """Draw the largest values. Text from the data is escaped, and the colours suit light and dark notebooks."""
     head = f"<b>{escape(repr(explanation).strip('<>').split(';')[0])}</b>"
     players = explanation.players_by_axis()
     if explanation.values.size == 0 or not players or players[0] != players[-1]:
@@ -45,7 +45,7 @@ def as_html(explanation: Explanation) -> str:
 
 
 def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
-    """What to list: labels, numbers, and what the numbers are."""
+    """Return the labels and numbers to list, and a description of the numbers."""
     one_row = not explanation.has("row")
     if explanation.has("output"):
         outputs = ", ".join(map(style.short_name, (explanation.output_names or [])[:5]))

@@ -1,4 +1,4 @@
-"""Plots of explanations, with matplotlib: an optional extra, imported when something is drawn."""
+"""Plots of explanations. They need matplotlib, an optional extra that is imported when something is drawn."""
 
 from __future__ import annotations
 
@@ -13,49 +13,50 @@ if TYPE_CHECKING:
 
 
 class Plots:
-    """What `Explanation.plot` offers.
+    """The plots of an explanation, as `Explanation.plot`.
 
-    Every plot draws into `ax`, or into a new figure if that is left out, and returns the axes. Nothing is shown or
-    saved: a notebook shows the figure by itself, a script does ``ax.figure.savefig("plot.png")``. A model with several
-    outputs is drawn one output at a time: ``explanation[..., "name"].plot.bar()``.
+    Every plot draws into `ax`, or into a new figure if `ax` is omitted, and returns the axes. It neither shows nor
+    saves the figure: a notebook shows it anyway, and a script calls ``ax.figure.savefig("plot.png")``. A model with
+    several outputs is drawn one output at a time: ``explanation[..., "name"].plot.bar()``.
     """
 
     def __init__(self, explanation: Explanation) -> None:
         self._explanation = explanation
 
     def bar(self, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-        """Draw how much each player matters: the mean size of its values, or for a single row the values themselves.
+        """Draw how much each player matters: the mean absolute value of its values, or the values of a single row.
 
         Parameters
         ----------
         max_display
-            Lines to draw at most; the last one is then all other players, their bars put together.
+            Most lines to draw. If there are more players, the last line is the sum of their bars.
         ax
             Where to draw.
 
         Returns
         -------
         Axes
-            A bar for each player, largest first.
+            One bar per player, largest first.
         """
         return bar.bar(self._explanation, max_display=max_display, ax=ax)
 
     def beeswarm(self, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-        """Draw every row's value of every player as a point, coloured by what the row has there.
+        """Draw every row's value of every player as a point, coloured by the row's cell.
 
-        Grey points have no place between low and high: the cell is missing, a text, or the player has several columns.
+        Points are grey if the cell cannot be placed between low and high: it is missing or a text, or the player has
+        several columns.
 
         Parameters
         ----------
         max_display
-            Lines to draw at most; the last one is then the sum of all other players' values.
+            Most lines to draw. If there are more players, the last line is the sum of their values.
         ax
             Where to draw.
 
         Returns
         -------
         Axes
-            A line of points for each player, the one that matters most on top.
+            One line of points per player, the most important player on top.
         """
         return beeswarm.beeswarm(self._explanation, max_display=max_display, ax=ax)
 
@@ -65,31 +66,31 @@ class Plots:
         Parameters
         ----------
         max_display
-            Lines to draw at most; the last one is then the sum of all other players' values.
+            Most lines to draw. If there are more players, the last line is the sum of their values.
         ax
             Where to draw.
 
         Returns
         -------
         Axes
-            From the bottom up: the base value, an arrow for each player, the prediction.
+            From bottom to top: the base value, one arrow per player, the prediction.
         """
         return waterfall.waterfall(self._explanation, max_display=max_display, ax=ax)
 
     def contrast(self, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-        """Draw what `TreeExplainer.contrast` returns: how the prediction of z becomes that of x.
+        """Draw the result of `TreeExplainer.contrast`: how the prediction of z becomes that of x.
 
         Parameters
         ----------
         max_display
-            Lines to draw at most; the last one is then the sum of all other players' values.
+            Most lines to draw. If there are more players, the last line is the sum of their values.
         ax
             Where to draw.
 
         Returns
         -------
         Axes
-            From the bottom up: z's prediction, an arrow for each player with what z and x have, x's prediction.
+            From bottom to top: z's prediction, one arrow per player with the cells of z and x, x's prediction.
         """
         return waterfall.contrast(self._explanation, max_display=max_display, ax=ax)
 
@@ -101,18 +102,18 @@ class Plots:
         interactions: Explanation | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw a player's values against what the rows have in a column of it.
+        """Draw a player's values against the cells of one of its columns.
 
         Parameters
         ----------
         column
-            The column, or a player that has only one.
+            The column, or a player that has only one column.
         color
-            The column whose cells colour the points, or ``None`` for none. ``"auto"`` takes the player that interacts
-            most: exactly so, if `interactions` are given. Otherwise it is a guess from the values alone, the column
-            that goes along most with the spread of the values among rows that are alike in `column`.
+            The column whose cells colour the points, or ``None`` for no colours. ``"auto"`` takes the player that
+            interacts most. If `interactions` are given, this is exact. Otherwise it is a guess from the values alone:
+            the column that best explains how the values spread among rows that are similar in `column`.
         interactions
-            An explanation of pairs of the same players, such as ``explainer(X[:500], index="taylor")``; it may have
+            An explanation of pairs of the same players, such as ``explainer(X[:500], index="taylor")``. It may have
             fewer rows.
         ax
             Where to draw.
@@ -120,26 +121,26 @@ class Plots:
         Returns
         -------
         Axes
-            A point for each row. Missing cells stand in a lane of their own, dates in order, texts side by side.
+            One point per row. Missing cells have a lane of their own, dates are in order, and texts are side by side.
         """
         return scatter.scatter(self._explanation, column, color=color, interactions=interactions, ax=ax)
 
     def heatmap(self, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
         """Draw the effects of players and pairs, from an explanation with ``index="taylor"`` or ``"interaction"``.
 
-        Main effects are on the diagonal. Below it is the whole effect of each pair, both of the halves that `values`
-        has. For one row these are effects with their signs; for several, the mean of their sizes.
+        Main effects are on the diagonal. Below it is the whole effect of each pair, which is the sum of the two halves
+        in `values`. For one row, these are signed effects; for several rows, mean absolute effects.
 
         Parameters
         ----------
         max_display
-            Players to draw at most, those that matter most.
+            Most players to draw, chosen by importance.
         ax
             Where to draw.
 
         Returns
         -------
         Axes
-            A cell for each player and pair.
+            One cell per player and per pair.
         """
         return heatmap.heatmap(self._explanation, max_display=max_display, ax=ax)

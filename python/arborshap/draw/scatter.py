@@ -1,4 +1,4 @@
-"""The scatter of one column: a player's values against what the rows have, coloured by what it interacts with most."""
+"""The scatter plot of one column: a player's values against the cells, coloured by the strongest interaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _MOST_TICKS = 25
-"""Texts below the plot before some are left out; more would be one black bar."""
+"""Most texts below the plot; more would overlap."""
 
 
 def scatter(
@@ -30,7 +30,9 @@ def scatter(
     """Draw the values of the player that owns a column against the column's cells."""
     drawn = Drawn.of(explanation, "scatter")
     if drawn.one_row or drawn.cells is None:
-        raise InputError("plot.scatter draws many rows against their data; this explanation has only one, or no data")
+        raise InputError(
+            "plot.scatter needs several rows and their data; this explanation has only one row, or no data"
+        )
     at = _column_number(drawn, column)
     player = drawn.owners[at]
     values = drawn.values[:, drawn.names.index(player)]
@@ -55,7 +57,7 @@ def scatter(
 
 
 def _column_number(drawn: Drawn, name: str) -> int:
-    """The column of this name, or the only one of the player of this name."""
+    """Return the position of the column of this name, or of the only column of the player of this name."""
     if name in drawn.columns:
         return drawn.columns.index(name)
     owned = drawn.columns_of(name)
@@ -63,7 +65,7 @@ def _column_number(drawn: Drawn, name: str) -> int:
         return owned[0]
     if owned:
         columns = ", ".join(repr(drawn.columns[column]) for column in owned[:10])
-        raise InputError(f"{name!r} has {len(owned)} columns, name the one to draw against: {columns}")
+        raise InputError(f"{name!r} has {len(owned)} columns; name the one to draw against: {columns}")
     known = ", ".join(map(repr, drawn.columns[:10]))
     raise InputError(f"there is no column {name!r}; there are {known}{', ...' if len(drawn.columns) > 10 else ''}")
 
@@ -76,7 +78,7 @@ def _shading(
     color: str | None,
     interactions: Explanation | None,
 ) -> int | None:
-    """The column to colour by: the one that was named, or one of the player that interacts most."""
+    """Return the column to colour by: the one that was named, or a column of the player that interacts most."""
     if color is None:
         return None
     if color != "auto":
@@ -85,7 +87,7 @@ def _shading(
         strength = _strength_from_pairs(interactions, player, drawn.names)
     else:
         strength = _strength_from_values(drawn, player, values, cells)
-    # A group has no single number; the first of its columns that has several different ones stands for it.
+    # A group has no single number, so its first column with different numbers represents it.
     candidates = [int(j) for j in np.argsort(-strength, kind="stable") if strength[j] > 0 and drawn.names[j] != player]
     return drawn.columns_of(drawn.names[candidates[0]])[0] if candidates else None
 
@@ -96,38 +98,38 @@ def _strength_from_pairs(interactions: Explanation, player: str, names: list[str
             "interactions must be an explanation of pairs of one output, such as explainer(X, index='taylor')"
         )
     if interactions.players_by_axis() != [names, names]:
-        raise InputError("interactions must be of the same players as the explanation that is drawn")
+        raise InputError("interactions must have the same players as the explanation")
     effects = pair_effects(interactions.values, signed=False)
     return np.asarray((effects + effects.T)[names.index(player)])
 
 
 def _strength_from_values(drawn: Drawn, player: str, values: NDArray[Any], cells: NDArray[Any]) -> NDArray[np.float64]:
-    """How much of the values' spread among rows alike in x goes along with each other player's column.
+    """Estimate how much of the spread of the values, among rows with similar x, follows each other player's column.
 
-    Rows are sorted by x and cut into stretches; in each, the size of the covariance of the values with the ranks of
-    a column says how much of their spread follows it. What only looks alike, because columns are correlated, is not
-    told apart: an explanation of pairs does that.
+    Rows are sorted by x and split into stretches. In each stretch, the absolute covariance of the values with the ranks
+    of a column measures how much of their spread follows the column. This cannot tell interactions from correlated
+    columns; an explanation of pairs can.
     """
     strength = np.zeros(len(drawn.names))
     order = np.argsort(_ranks(cells), kind="stable")
-    n_parts = int(np.clip(len(order) // 25, 1, 40))
+    n_stretches = int(np.clip(len(order) // 25, 1, 40))
     assert drawn.cells is not None
     for j, name in enumerate(drawn.names):
         for column in drawn.columns_of(name) if name != player else []:
             ranks = _ranks(drawn.cells[:, column])
             total = 0.0
-            for part in np.array_split(order, n_parts):
-                spread = ranks[part].std()
+            for rows in np.array_split(order, n_stretches):
+                spread = ranks[rows].std()
                 if spread > 0:
-                    total += abs(((ranks[part] - ranks[part].mean()) * values[part]).sum()) / spread
+                    total += abs(((ranks[rows] - ranks[rows].mean()) * values[rows]).sum()) / spread
             strength[j] = max(strength[j], total)
-    # Rounding alone is no interaction.
+    # Rounding errors are not an interaction.
     strength[strength <= 1e-9 * np.abs(values).sum()] = 0
     return strength
 
 
 def _ranks(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Places in order from 0 to 1, the same for equal cells; missing cells come first, and text by the alphabet."""
+    """Return ranks from 0 to 1, equal for equal cells; missing cells come first, and texts are sorted."""
     numbers = numbers_of(column)
     keys = np.array([str(cell) for cell in column]) if numbers is None else np.nan_to_num(numbers, nan=-np.inf)
     different, which = np.unique(keys, return_inverse=True)
@@ -135,7 +137,7 @@ def _ranks(column: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _positions(ax: Axes, cells: NDArray[Any]) -> NDArray[np.float64]:
-    """Where the rows stand: numbers where they are, missing ones in a lane of their own, texts side by side."""
+    """Return where to draw the rows: numbers as they are, missing cells in their own lane, texts side by side."""
     numbers = numbers_of(cells)
     scatter_by = np.random.default_rng(0).uniform(-0.28, 0.28, len(cells))  # the same picture every time
     if numbers is None:
@@ -190,8 +192,8 @@ def _coloured(
 
 
 def _date_axis(ax: Axes) -> None:
-    """A few short dates below the plot: whole ones would run into each other."""
-    dates: Any = import_module("matplotlib.dates")  # which has no types
+    """Write a few short dates below the plot; long ones would overlap."""
+    dates: Any = import_module("matplotlib.dates")  # matplotlib.dates has no types
     locator = dates.AutoDateLocator(maxticks=7)
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
@@ -204,7 +206,7 @@ def _has_dates(cells: NDArray[Any]) -> bool:
 def _coloured_by_text(
     ax: Axes, x: NDArray[Any], values: NDArray[Any], cells: NDArray[Any], name: str, dots: dict[str, Any]
 ) -> None:
-    """A colour for each of the most frequent texts, grey for all others."""
+    """Return one colour per text for the most frequent texts, and grey for all others."""
     texts = np.array([style.short_cell(cell) for cell in cells])
     different, counts = np.unique(texts, return_counts=True)
     frequent = different[np.argsort(-counts, kind="stable")][: len(style.CATEGORIES)]

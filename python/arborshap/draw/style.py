@@ -1,4 +1,4 @@
-"""What all plots share: colours, axes, and texts that fit. Nothing here changes matplotlib's global settings."""
+"""The style of all plots: colours, axes, and texts that fit. Nothing here changes matplotlib's global settings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-# Blue and orange stay apart for every common kind of colour blindness, and both are readable on white and on black.
+# Blue and orange differ for every common kind of colour blindness, and both are readable on white and on black.
 RAISES, LOWERS = "#d9602b", "#2c77b8"
 NEUTRAL = "#8c8c8c"
 CATEGORIES = ("#2c77b8", "#d9602b", "#1a9e77", "#b8558f", "#c99a06", "#56b4e9", "#7a5c3e")
@@ -35,7 +35,7 @@ def pyplot() -> Any:
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes that were given, or those of a new figure of this size in inches."""
+    """Return the given axes, or those of a new figure of this size in inches."""
     plt = pyplot()
     if ax is not None:
         return ax
@@ -45,12 +45,12 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 
 def width_for(labels: list[str], least: float) -> float:
-    """Inches for a figure whose rows have these labels, so that long ones do not take the room of the plot."""
+    """Return the width in inches of a figure with these labels, so that long labels do not shrink the plot."""
     return least + 0.075 * max(0, max(map(len, labels)) - 12)
 
 
 def quiet(ax: Axes, *, keep: tuple[str, ...] = ("bottom",)) -> None:
-    """Take away the frame but for some of its sides, and the marks of the ticks."""
+    """Remove the tick marks and the frame, except for some of its sides."""
     for side, spine in ax.spines.items():
         spine.set_visible(side in keep)
         spine.set_alpha(0.4)
@@ -67,38 +67,38 @@ def row_axis(ax: Axes, labels: list[str]) -> None:
 
 
 def text_colour() -> Any:
-    """The colour of text in the user's own style, be it light or dark."""
+    """Return the colour of text in the user's own style, light or dark."""
     return pyplot().rcParams["text.color"]
 
 
 def side_colour(values: NDArray[Any]) -> list[str]:
-    """The colours of values by their sign."""
+    """Return the colours of values by their sign."""
     return [LOWERS if value < 0 else RAISES for value in values]
 
 
 def low_to_high() -> Colormap:
-    """Colours for the cells of a column, from low to high."""
+    """Return the colours for the cells of a column, from low to high."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("low to high", [LOWERS, "#a79fb2", RAISES])
 
 
 def around_zero() -> Colormap:
-    """Colours for values on both sides of zero, which is white."""
+    """Return the colours for values on both sides of zero, which is white."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("around zero", ["#1d5a93", LOWERS, "#f7f7f7", RAISES, "#a8431a"])
 
 
 def from_zero() -> Colormap:
-    """Colours for sizes, from zero, which is white."""
+    """Return the colours for sizes, from zero, which is white."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("from zero", ["#f7f7f7", "#f3b08f", RAISES, "#a8431a"])
 
 
 def colour_scale(ax: Axes, colours: Colormap, label: str, low: str = "low", high: str = "high") -> Axes:
-    """A thin scale right of the axes, which keep their size."""
+    """Draw a thin colour scale to the right of the axes, which keep their size."""
     plt = pyplot()
     scale = ax.inset_axes((1.02, 0.1, 0.014, 0.8))
     bar = ax.figure.colorbar(plt.cm.ScalarMappable(cmap=colours), cax=scale, ticks=[0, 1])
@@ -110,7 +110,7 @@ def colour_scale(ax: Axes, colours: Colormap, label: str, low: str = "low", high
 
 
 def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A name on one line; where it is too long its middle goes, since names differ at the ends."""
+    """Return a name on one line; if it is too long, shorten its middle, because names differ at the ends."""
     line = " ".join(str(name).split())
     if len(line) <= longest:
         return line
@@ -119,7 +119,7 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
 
 
 def short_cell(cell: Any) -> str:
-    """A cell of a row in few characters."""
+    """Format a cell of a row in few characters."""
     if is_missing(cell):
         return "missing"
     if isinstance(cell, (bool, np.bool_)):
@@ -127,17 +127,17 @@ def short_cell(cell: Any) -> str:
     if isinstance(cell, (int, float, np.integer, np.floating)):
         return number(float(cell))
     if is_date(cell):
-        return str(cell).replace("T", " ")[:16].removesuffix(" 00:00")  # to the minute, unless it is a day
+        return str(cell).replace("T", " ")[:16].removesuffix(" 00:00")  # to the minute, or only the day at midnight
     return short_name(str(cell), _LONGEST_CELL)
 
 
 def is_date(cell: Any) -> bool:
-    """Whether a cell is a day or a moment, of Python, numpy or pandas."""
+    """Whether a cell is a date or a time of Python, NumPy or pandas."""
     return isinstance(cell, (date, np.datetime64))
 
 
 def number(value: float) -> str:
-    """A number as people write it: at most four digits that matter, and no exponent unless it is far from one."""
+    """Format a number as people write it: at most four significant digits, and an exponent only far from one."""
     size = abs(value)
     if not np.isfinite(value):
         shown = f"{value}"
@@ -153,12 +153,12 @@ def number(value: float) -> str:
 
 
 def signed(values: NDArray[Any]) -> list[str]:
-    """Values with their signs, all with as many decimals as the largest needs for three digits."""
+    """Format values with their signs, all with as many decimals as the largest needs for three digits."""
     return [text if text[0] == _MINUS or not text.strip("0.") else f"+{text}" for text in sizes(values)]
 
 
 def sizes(values: NDArray[Any], of: NDArray[Any] | None = None) -> list[str]:
-    """Values with as many decimals as the largest of them, or the largest `of` others, needs for three digits."""
+    """Format values with as many decimals as the largest value, or the largest of `of`, needs for three digits."""
     scale = values if of is None else of
     largest = float(np.abs(scale[np.isfinite(scale)]).max(initial=0.0))
     if largest == 0:
@@ -166,10 +166,10 @@ def sizes(values: NDArray[Any], of: NDArray[Any] | None = None) -> list[str]:
     if not 1e-3 <= largest < 1e7:
         return [("0" if value == 0 else f"{value:.1e}").replace("-", _MINUS) for value in values]
     digits = max(0, 2 - floor(log10(largest)))
-    # What rounds to zero is written without a sign.
+    # A value that rounds to zero has no sign.
     return [f"{round(float(value), digits) + 0.0:,.{digits}f}".replace("-", _MINUS) for value in values]
 
 
 def checked_max_display(max_display: int) -> int:
-    """How many players to show, at least one."""
+    """Return how many players to show, at least one."""
     return whole_number("max_display", max_display, 1, 2**31, "a number of players from 1 up")

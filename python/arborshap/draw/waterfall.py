@@ -1,4 +1,4 @@
-"""The waterfall: how a row's values lead from the base value to its prediction; and the same between two rows."""
+"""The waterfall plot: how a row's values lead from the base value to its prediction, or from one row to another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def waterfall(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
-    """Draw the way from the base value, below, to the prediction, on top."""
+    """Draw the way from the base value at the bottom to the prediction at the top."""
     drawn = _one_row(explanation, "waterfall")
     shown, others = shown_and_others(np.abs(drawn.values[0]), max_display)
     labels = [drawn.label(0, drawn.names[j]) for j in shown]
@@ -27,7 +27,7 @@ def waterfall(explanation: Explanation, *, max_display: int, ax: Axes | None) ->
 
 
 def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
-    """Draw the way from the prediction of z, below, to that of x, on top, with what either has."""
+    """Draw the way from z's prediction at the bottom to x's at the top, with the cells of both."""
     if explanation.reference is None:
         raise InputError(
             "plot.contrast draws what explainer.contrast(x, z) returns for one row each; "
@@ -48,11 +48,11 @@ def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
 def _one_row(explanation: Explanation, plot: str) -> Drawn:
     if explanation.index == "banzhaf":
         raise InputError(
-            f"Banzhaf values do not add up to the prediction, so plot.{plot} cannot draw them: use plot.bar"
+            f"Banzhaf values do not add up to the prediction, so plot.{plot} cannot draw them; use plot.bar"
         )
     drawn = Drawn.of(explanation, plot)
     if not drawn.one_row:
-        raise InputError(f"plot.{plot} draws one row: choose one, such as explanation[0].plot.{plot}()")
+        raise InputError(f"plot.{plot} draws one row; choose one, such as explanation[0].plot.{plot}()")
     return drawn
 
 
@@ -71,7 +71,7 @@ def _draw(
         steps = np.append(steps, values[others].sum())
         labels = [*labels, others_label(len(others))]
     base = float(drawn.base[0])
-    # From the bottom up the sum grows step by step; the line on top ends at the prediction.
+    # The sum grows step by step from the bottom; the top line ends at the prediction.
     stops = base + np.concatenate([np.cumsum(steps[::-1])[::-1], [0.0]])
     n = len(steps)
 
@@ -96,7 +96,7 @@ def _draw(
 
 
 def _numbers(ax: Axes, steps: NDArray[Any], stops: NDArray[Any]) -> None:
-    """Write each step's number at the tip of its arrow."""
+    """Write the number of each step at the tip of its arrow."""
     for y, (step, text) in enumerate(zip(steps, style.signed(steps), strict=True)):
         ax.annotate(
             text,
@@ -110,7 +110,7 @@ def _numbers(ax: Axes, steps: NDArray[Any], stops: NDArray[Any]) -> None:
 
 
 def _arrow(start: float, end: float, y: float, head: float) -> Any:
-    """A bar from start to end whose end points the way."""
+    """Draw a bar from start to end, with a pointed end."""
     from matplotlib.patches import Polygon
 
     tip = min(head, abs(end - start)) * (1 if end >= start else -1)

@@ -336,7 +336,7 @@ def test_scatter_of_a_group_needs_its_column() -> None:
         data_names=["a", "b", "c"],
         data_players=["g", "g", "c"],
     )
-    with pytest.raises(InputError, match="'g' has 2 columns, name the one to draw against: 'a', 'b'"):
+    with pytest.raises(InputError, match="'g' has 2 columns; name the one to draw against: 'a', 'b'"):
         explanation.plot.scatter("g")
     ax = explanation.plot.scatter("b", color=None)
     assert explanation.data is not None
@@ -375,7 +375,7 @@ def test_heatmap_of_some_players_needs_them_on_both_axes() -> None:
     pairs = Explanation(values, np.zeros(6), feature_names=["a", "b", "c"], index="taylor")
     assert set(labels(pairs[:, ["a", "c"], ["a", "c"]].plot.heatmap())) == {"a", "c"}
     for some in (pairs[:, ["a", "c"]], pairs[:, ["a", "c"], ["b", "c"]], pairs[0, ["a", "c"]]):
-        with pytest.raises(InputError, match=r"same players on both axes: choose explanation\[:, names, names\]"):
+        with pytest.raises(InputError, match=r"same players on both axes; choose explanation\[:, names, names\]"):
             some.plot.heatmap()
         assert "taylor" in some._repr_html_()
         assert "<tr" not in some._repr_html_(), "a table of pairs would be of the wrong ones"
