@@ -79,7 +79,9 @@ def test_a_step_that_is_not_what_its_class_says_is_found_out() -> None:
     pipeline = make_pipeline(scaler, forest()).fit(frame, frame["w"] + frame["v"])
     plain = StandardScaler.transform
     scaler.transform = lambda X: np.cumsum(plain(scaler, X), axis=1)
-    with pytest.raises(VerificationError, match=r"feature 1 of what .* depends on more than the raw columns \[1\]"):
+    with pytest.raises(
+        VerificationError, match=r"feature 1 .* only on the raw columns \[1\] of its own row, but it depends on more"
+    ):
         TreeExplainer(pipeline, frame[:20])
 
 

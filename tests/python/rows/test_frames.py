@@ -100,8 +100,8 @@ def test_objects_that_are_numbers_are_read() -> None:
     [
         ([1.0, 2.0], r"X is one-dimensional, of length 2.*X\.reshape\(1, -1\)"),
         (np.zeros((2, 2, 2)), r"X has 3 dimensions, shape \(2, 2, 2\)"),
-        (3.0, "X is a float, which has no rows"),
-        (None, "X is a NoneType, which has no rows"),
+        (3.0, "X is a float, which cannot be read as rows"),
+        (None, "X is a NoneType, which cannot be read as rows"),
         (np.array([[1j]]), "column 0 has dtype complex128"),
         (np.array([["a"]]), "column 0 has dtype <U1"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), r"column 0 has dtype datetime64\[D\]"),
