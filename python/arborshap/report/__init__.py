@@ -1,7 +1,7 @@
-"""The report: one page that shows an explanation to people who never open Python.
+"""The report: one page that shows an explanation to people who do not use Python.
 
-Everything is inside the one file: data, styles and scripts. Its content security policy forbids any other source, and
-lets no script run but the one that was put there.
+The file contains everything: data, styles and scripts. Its content security policy forbids any other source and any
+script but the page's own.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from arborshap.report.packing import in_script
 from arborshap.result.explanation import Explanation
 
 _SCRIPTS = ("page", "data", "picker", "overview", "interactions", "waterfall", "walk", "tree", "trace", "main")
-"""In the order in which they are put together: each uses those before it."""
+"""The scripts in the order in which they are joined: each uses only those before it."""
 
 
 def write_report(
     explanation: Explanation, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000
 ) -> Path:
-    """Write the page. `Explanation.report` says what the arguments are."""
+    """Write the page; `Explanation.report` describes the arguments."""
     max_rows = whole_number("max_rows", max_rows, 1, 2**62, "a whole number from 1 up")
     target = Path(path)
     page = build_report(explanation, title or "What the model looks at", max_rows)
-    with appearing_whole(target) as part:
-        part.write_text(page, encoding="utf-8", newline="\n")
+    with appearing_whole(target) as file:
+        file.write_text(page, encoding="utf-8", newline="\n")
     return target
 
 
 def build_report(explanation: Explanation, title: str, max_rows: int) -> str:
-    """The page as text."""
+    """Return the page as text."""
     content = Content.of(explanation, max_rows)
     payload: dict[str, Any] = {"title": title, **content.payload()}
     if explanation.provenance is None:

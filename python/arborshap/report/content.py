@@ -1,4 +1,4 @@
-"""What a report shows of an explanation: some rows of it, and figures over all of them."""
+"""What a report shows of an explanation: some of its rows, and figures over all rows."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from arborshap.result.explanation import Explanation
 from arborshap.rows.numbers import is_missing
 
 MAX_CELLS = 2**22
-"""Numbers of one kind that a page carries; with more of them fewer rows are shown."""
+"""Most numbers of one kind that a page carries; if there are more, it shows fewer rows."""
 EXACT_CELLS = 2**19
-"""Up to so many values are carried in float64, beyond in float32."""
+"""Most values that a page carries in float64; more are carried in float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """An explanation in the one shape that the page knows.
+    """An explanation in the form that the page needs.
 
     Attributes
     ----------
     values : array, (rows, players, outputs)
-        Values of single players, over all rows; those of pairs are summed.
+        The values of single players for all rows; the values of pairs are summed.
     pairs : array or None, (rows, players, players, outputs)
-        The values of pairs, where these were explained.
+        The values of pairs, if these were explained.
     base : array, (rows, outputs)
-        What the values are measured from.
+        The base values.
     data : array or None, (rows, columns)
         The rows as they were given.
     shown : array of int
-        The rows that the page carries.
+        The positions of the rows that the page carries.
     """
 
     explanation: Explanation
@@ -47,11 +47,11 @@ class Content:
 
     @classmethod
     def of(cls, explanation: Explanation, max_rows: int) -> Content:
-        """Give every axis to an explanation that was sliced, and choose the rows to show."""
+        """Restore all axes of an explanation that was sliced, and choose the rows to show."""
         kinds = [axis.kind for axis in explanation.axes]
-        wanted = order_of_index(explanation.index)
+        order = order_of_index(explanation.index)
         names = explanation.players_by_axis()
-        if len(names) != wanted or any(one != names[0] for one in names):
+        if len(names) != order or any(one != names[0] for one in names):
             raise InputError("a report needs the same players on every axis; select rows or outputs only")
         values, base, data = explanation.values, explanation.base_values, explanation.data
         if "row" not in kinds:
@@ -60,8 +60,8 @@ class Content:
         if "output" not in kinds:
             values, base = values[..., np.newaxis], base[..., np.newaxis]
         if len(values) == 0:
-            raise InputError("the explanation has no rows to report")
-        pairs = values if wanted == 2 else None
+            raise InputError("the explanation has no rows to report; explain at least one")
+        pairs = values if order == 2 else None
         values = values if pairs is None else pairs.sum(axis=2)
         width = max(values.shape[1] * values.shape[2], 0 if data is None else data.shape[1], 1)
         n_shown = min(len(values), max_rows, max(1, MAX_CELLS // width))
@@ -69,11 +69,11 @@ class Content:
 
     @property
     def outputs(self) -> list[str]:
-        """The outputs' names; an empty one where there is a single output without a name."""
+        """The outputs' names; a single output without a name has an empty one."""
         return self.explanation.output_names or [""]
 
     def payload(self) -> dict[str, Any]:
-        """The part of the page's data that every explanation has."""
+        """Return the page's data that every explanation has."""
         explanation, shown = self.explanation, self.shown
         values = self.values[shown].transpose(2, 1, 0)
         exact = values.size <= EXACT_CELLS
@@ -95,13 +95,13 @@ class Content:
         }
 
     def _end_payload(self) -> dict[str, str]:
-        """What to call the number that the values of a row end at, and the one that was predicted."""
+        """Return the names of the number at which a row's values end, and of the predicted number."""
         provenance = self.explanation.provenance
         predicted = "loss" if self.explanation.model_output == "log_loss" else "prediction"
         if self.explanation.index == "banzhaf":
-            end = f"With the Banzhaf values, which need not reach the {predicted}"
+            end = f"With the Banzhaf values, which need not add up to the {predicted}"
         elif provenance is not None and self.explanation.feature_names != provenance.explainer.feature_names:
-            end = f"With these players; others are left out, so this is not the {predicted}"
+            end = f"With these players only, so this is not the {predicted}"
         else:
             end = f"{predicted.capitalize()} of this row"
         return {"end_name": end, "predicted": predicted}
@@ -122,12 +122,12 @@ class Content:
 
 
 def evenly_spaced(n: int, k: int) -> NDArray[np.intp]:
-    """Choose k of n rows with about the same distance between them."""
+    """Choose the positions of k of n rows, about evenly spaced."""
     return (np.arange(k) * n // k).astype(np.intp)
 
 
 def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[list[str] | None]]:
-    """Turn columns of text into numbers of their distinct texts, with NaN for what is missing."""
+    """Turn text columns into codes of their distinct texts, with NaN for missing cells."""
     if data.dtype.kind in "fiub":
         return data, [None] * data.shape[1]
     cells = np.empty(data.shape, dtype=np.float64)
@@ -148,7 +148,7 @@ def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[list[str]
 
 
 def mean_size(values: NDArray[Any]) -> NDArray[np.float64]:
-    """The mean of the absolute values over the rows, block by block: a copy of all of them may not fit."""
+    """Compute the mean absolute value over the rows, in chunks, because a copy of all rows may not fit."""
     total = np.zeros(values.shape[1:])
     step = max(1, MAX_CELLS // max(1, total.size))
     for start in range(0, len(values), step):

@@ -1,4 +1,4 @@
-// The data that the page carries: packed arrays become typed ones.
+// The data of the page: packed arrays become typed arrays.
 
 const ARRAYS = {
   uint8: Uint8Array,
@@ -18,23 +18,23 @@ async function unpack(packed) {
   return array;
 }
 
-/** Unpack every packed array, however deep it lies. */
+/** Unpack every packed array at any depth. */
 async function unpackAll(content) {
   if (content === null || typeof content !== "object") return content;
   if (typeof content.data === "string" && content.type in ARRAYS) return unpack(content);
   if (Array.isArray(content)) {
-    return content.some((part) => part !== null && typeof part === "object")
+    return content.some((entry) => entry !== null && typeof entry === "object")
       ? Promise.all(content.map(unpackAll))
       : content;
   }
-  const parts = await Promise.all(Object.values(content).map(unpackAll));
-  return Object.fromEntries(Object.keys(content).map((key, i) => [key, parts[i]]));
+  const values = await Promise.all(Object.values(content).map(unpackAll));
+  return Object.fromEntries(Object.keys(content).map((key, i) => [key, values[i]]));
 }
 
-/** Names may be of any length; what they take on the page may not. */
+/** Names may have any length, but the page shows at most this many characters. */
 const LONGEST_NAME = 160;
 
-/** The report's data, with questions that every section asks. */
+/** The report's data, with methods that every section uses. */
 class Report {
   constructor(data) {
     Object.assign(this, data);
@@ -54,7 +54,7 @@ class Report {
     this.predictions = this.outputs.map((_, output) => this.allPredictions(output));
   }
 
-  /** A player's values of all shown rows, as a view. */
+  /** Return a player's values in all shown rows, as a view. */
   valuesOf(player, output = state.output) {
     const start = (output * this.nPlayers + player) * this.nShown;
     return this.values.subarray(start, start + this.nShown);
@@ -68,7 +68,7 @@ class Report {
     return this.predictions[output][row];
   }
 
-  /** The model's raw predictions where it is known, else what the values add up to. */
+  /** Return the model's predictions if the model is known, and otherwise the sums of the values. */
   allPredictions(output) {
     const start = output * this.nShown;
     if (this.margin) return this.margin.subarray(start, start + this.nShown);
@@ -93,7 +93,7 @@ class Report {
     return levels && !Number.isNaN(value) ? levels[value] : short(value);
   }
 
-  /** What a player has in a row: one cell, or several with their names. */
+  /** Return a player's cells in a row: one cell, or several with their names. */
   cellsText(row, player) {
     if (!this.data) return "";
     const columns = this.columnsOf[player];
@@ -102,7 +102,7 @@ class Report {
     return cells.join(", ") + (columns.length > 4 ? `, ${columns.length - 4} more` : "");
   }
 
-  /** Players by importance for the output, the most important first. */
+  /** Return the players in descending order of importance for the output. */
   order() {
     const start = state.output * this.nPlayers;
     const size = (player) => this.importance[start + player];

@@ -1,4 +1,4 @@
-// The matrix of pairs as a table whose cells are shaded by size, and its strongest pairs as a list.
+// The matrix of pairs, with cells shaded by size, and a list of the strongest pairs.
 
 const HEAT_PLAYERS = 10;
 const STRONGEST_PAIRS = 10;
@@ -11,10 +11,10 @@ class Interactions {
     const which =
       rows === report.n_rows
         ? `all ${count(rows, "row")}`
-        : `${count(rows, "row")} spread evenly over the ${report.n_rows.toLocaleString("en")}`;
+        : `${count(rows, "row")} spread evenly over all ${report.n_rows.toLocaleString("en")}`;
     byId("interactions-hint").textContent =
-      `${what}, mean size over ${which}. On the diagonal stands what a feature does alone; ` +
-      "off it, half of what two do together and neither does alone.";
+      `${what}, mean size over ${which}. The diagonal shows the effect of each feature alone. ` +
+      "Off the diagonal, each cell shows half of the joint effect of two features, beyond their effects alone.";
     byId("interactions").hidden = false;
     state.on(["output"], () => this.build());
     this.build();
@@ -26,82 +26,57 @@ class Interactions {
   }
 
   build() {
+    this.showMatrix();
+    this.showPairs();
+  }
+
+  /** Fill the matrix of the features with the largest sums. */
+  showMatrix() {
     const { players, nPlayers } = this.report;
-    const pairs = [];
-    const total = new Float64Array(nPlayers);
-    for (let p = 0; p < nPlayers; p++) {
-      for (let q = 0; q < nPlayers; q++) {
-        total[p] += this.size(p, q);
-        if (q > p && this.size(p, q) > 0) pairs.push([p, q]);
-      }
-    }
-    pairs.sort((one, other) => this.size(...other) - this.size(...one));
-    const shown = [...players.keys()].sort((p, q) => total[q] - total[p] || p - q).slice(0, HEAT_PLAYERS);
+    const all = [...players.keys()];
+    const total = all.map((p) => all.reduce((sum, q) => sum + this.size(p, q), 0));
+    const shown = all.sort((p, q) => total[q] - total[p] || p - q).slice(0, HEAT_PLAYERS);
     const largest = Math.max(...shown.flatMap((p) => shown.map((q) => this.size(p, q)))) || 1;
+    const caption = nPlayers > shown.length ? `The ${shown.length} largest of ${nPlayers} features` : "All features";
+    const heading = (q) => make("th", { scope: "col", title: players[q] }, make("span", {}, players[q]));
+    const line = (p) =>
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row", title: players[p] }, players[p]),
+        shown.map((q) => this.cell(p, q, largest)),
+      );
     byId("heat").replaceChildren(
-      make(
-        "caption",
-        {},
-        nPlayers > shown.length
-          ? `The ${shown.length} features with most in the matrix, of ${nPlayers}`
-          : "All features",
-      ),
-      make(
-        "thead",
-        {},
-        make(
-          "tr",
-          {},
-          make("td"),
-          shown.map((q) => make("th", { scope: "col", title: players[q] }, make("span", {}, players[q]))),
-        ),
-      ),
-      make(
-        "tbody",
-        {},
-        shown.map((p) =>
-          make(
-            "tr",
-            {},
-            make("th", { scope: "row", title: players[p] }, players[p]),
-            shown.map((q) => this.cell(p, q, largest)),
-          ),
-        ),
-      ),
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, make("td"), shown.map(heading))),
+      make("tbody", {}, shown.map(line)),
     );
+  }
+
+  /** List the strongest pairs. */
+  showPairs() {
+    const { players } = this.report;
+    const pairs = this.strongestPairs();
+    const headings = make(
+      "thead",
+      {},
+      make("tr", {}, make("th", { scope: "col" }, "Pair"), make("th", { scope: "col", class: "num" }, "Mean size")),
+    );
+    const line = ([p, q]) =>
+      make("tr", {}, make("th", { scope: "row" }, `${players[p]} × ${players[q]}`), numberCell(2 * this.size(p, q)));
     byId("pairs").replaceChildren(
-      make(
-        "caption",
-        {},
-        pairs.length ? "Strongest pairs: both halves together" : "No two features interact in these rows",
-      ),
-      pairs.length
-        ? make(
-            "thead",
-            {},
-            make(
-              "tr",
-              {},
-              make("th", { scope: "col" }, "Pair"),
-              make("th", { scope: "col", class: "num" }, "Mean size"),
-            ),
-          )
-        : (null ?? ""),
-      make(
-        "tbody",
-        {},
-        pairs
-          .slice(0, STRONGEST_PAIRS)
-          .map(([p, q]) =>
-            make(
-              "tr",
-              {},
-              make("th", { scope: "row" }, `${players[p]} × ${players[q]}`),
-              numberCell(2 * this.size(p, q)),
-            ),
-          ),
-      ),
+      make("caption", {}, pairs.length ? "Strongest pairs: both halves added" : "No features interact in these rows"),
+      ...(pairs.length ? [headings] : []),
+      make("tbody", {}, pairs.map(line)),
     );
+  }
+
+  strongestPairs() {
+    const pairs = [];
+    for (let p = 0; p < this.report.nPlayers; p++) {
+      for (let q = p + 1; q < this.report.nPlayers; q++) if (this.size(p, q) > 0) pairs.push([p, q]);
+    }
+    return pairs.sort((one, other) => this.size(...other) - this.size(...one)).slice(0, STRONGEST_PAIRS);
   }
 
   cell(p, q, largest) {

@@ -1,14 +1,14 @@
-// Putting the page together.
+// Puts the page together.
 
 function describe(list, facts) {
   list.replaceChildren(...facts.flatMap(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
 
-/** What the page is of, in a line. */
+/** Describe the page in a line. */
 function lead(report) {
   const players = count(report.nPlayers, report.columns.length > report.nPlayers ? "player" : "feature");
   const library = report.model?.find(([term]) => term === "Read from")?.[1];
-  const model = library ? ` of a model of ${library}` : "";
+  const model = library ? `, model from ${library}` : "";
   const output = report.outputs.length === 1 && report.outputs[0] ? `, output ${report.outputs[0]}` : "";
   return `${count(report.n_rows, "row")} explained by ${players}${model}${output}`;
 }
@@ -24,7 +24,7 @@ function summary(report) {
   const trees = fact(report.model, "Trees");
   if (trees) cards.push(["Trees", trees, fact(report.model, "Read from")]);
   if (report.additivity)
-    cards.push(["Largest gap", figure(report.additivity.sizes[0], 3), "of base and values to the prediction"]);
+    cards.push(["Largest gap", figure(report.additivity.sizes[0], 3), "between base plus values and the prediction"]);
   const build = () => {
     const base = report.baseOf(state.row);
     const expected = [report.base_name, figure(base), "what the values start from", base];
@@ -76,7 +76,7 @@ function contrasts(report, trees) {
   const rows = ready ? ready.rows : [...Array(report.nShown).keys()];
   if (ready)
     byId("contrast-hint").append(
-      ` The trees are too many to carry, so ${rows.length} rows were compared with one another in advance.`,
+      ` There are too many trees for this page, so ${rows.length} rows were compared with each other in advance.`,
     );
   if (report.index === "banzhaf") byId("contrast-hint").append(" These are Shapley values, not Banzhaf values.");
   byId("contrast").hidden = false;
@@ -111,8 +111,8 @@ function contrasts(report, trees) {
       headings,
     );
     byId("contrast-picked").textContent =
-      `A, ${report.nameOf(a)}, is predicted ${figure(ofA)}; ` +
-      `B, ${report.nameOf(b)}, ${figure(ofB)}: ${signed(ofA - ofB)}`;
+      `Prediction of A, ${report.nameOf(a)}: ${figure(ofA)}; ` +
+      `of B, ${report.nameOf(b)}: ${figure(ofB)}; difference ${signed(ofA - ofB)}`;
   };
   state.on(["a", "b", "output"], build);
   build();
@@ -133,7 +133,7 @@ function how(report) {
       `Over ${count(rows, "row")}, the largest difference between a prediction and `,
       "the expected value plus the row's values is ",
       make("b", { id: "gap", "data-value": String(gap) }, figure(gap, 3)),
-      `; the largest prediction is ${figure(largest)} in size.`,
+      `; the largest absolute prediction is ${figure(largest)}.`,
     );
     byId("additivity").hidden = false;
   }
@@ -141,9 +141,9 @@ function how(report) {
 }
 
 function whatIsCarried(report) {
-  const told = (n) => n.toLocaleString("en");
+  const text = (n) => n.toLocaleString("en");
   const whole = report.additivity ? "Mean sizes and the additivity check" : "Mean sizes";
-  const leftOut = `${told(report.n_rows - report.nShown)} of ${told(report.n_rows)} are left out`;
+  const leftOut = `${text(report.n_rows - report.nShown)} of ${text(report.n_rows)} are left out`;
   const sentences = [
     report.nShown === report.n_rows
       ? `All ${count(report.n_rows, "row")}.`
@@ -151,23 +151,23 @@ function whatIsCarried(report) {
     report.exact ? "Values with full precision." : "Values with float32 precision, about seven digits.",
   ];
   if (!report.trees) sentences.push(`No trees, so no contrasts and no trace: ${report.no_walk}.`);
-  else if (report.nShown === 1) sentences.push("One row alone, so no contrasts and no trace.");
-  else if (report.trees.complete) sentences.push("All trees: contrasts and traces are walked in this page.");
-  else sentences.push(`The first ${count(report.trees.numbers.length, "tree")} of ${told(report.trees.n_trees)}.`);
-  return [...sentences, "Nothing is loaded from elsewhere, and nothing leaves this page."];
+  else if (report.nShown === 1) sentences.push("Only one row, so no contrasts and no trace.");
+  else if (report.trees.complete) sentences.push("All trees: this page computes contrasts and traces itself.");
+  else sentences.push(`The first ${count(report.trees.numbers.length, "tree")} of ${text(report.trees.n_trees)}.`);
+  return [...sentences, "This page loads nothing and sends nothing."];
 }
 
 function theme(repaint) {
   const button = byId("theme");
-  const wanted = window.matchMedia("(prefers-color-scheme: dark)");
+  const preference = window.matchMedia("(prefers-color-scheme: dark)");
   const use = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     button.setAttribute("aria-pressed", String(dark));
     repaint();
   };
   button.addEventListener("click", () => use(document.documentElement.dataset.theme !== "dark"));
-  wanted.addEventListener("change", () => use(wanted.matches));
-  use(wanted.matches);
+  preference.addEventListener("change", () => use(preference.matches));
+  use(preference.matches);
 }
 
 async function main() {
@@ -212,7 +212,7 @@ async function main() {
 }
 
 main().catch((error) => {
-  byId("failure").textContent = `This page could not be shown: ${error.message}. A browser of 2023 or later is needed.`;
+  byId("failure").textContent = `This page could not be shown: ${error.message}. It needs a browser of 2023 or later.`;
   byId("failure").hidden = false;
   throw error;
 });

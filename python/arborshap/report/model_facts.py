@@ -1,4 +1,4 @@
-"""What the explainer behind an explanation has to add: the model, how it was computed, interactions, trees."""
+"""What the explainer adds to a report: the model, how the values were computed, interactions, trees."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from arborshap.result.explanation import Explanation
 
 INTERACTION_ROWS = 200
 INTERACTION_SECONDS = 3.0
-"""Estimated time that interactions may take which nobody asked for."""
+"""Most estimated time for interactions that the caller did not ask for."""
 CONTRAST_ROWS = 20
-"""Rows whose contrasts are computed in advance when the trees are too large for the page."""
+"""Number of rows whose contrasts are computed in advance if the trees are too large for the page."""
 
 
 def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]:
-    """The part of the page's data that only the explainer knows."""
+    """Return the page's data that only the explainer knows."""
     explainer, explanation = provenance.explainer, content.explanation
     payload: dict[str, Any] = {"model": _model_facts(provenance), "computed": _computing_facts(content, provenance)}
     outputs = _model_outputs(content, provenance)
@@ -33,13 +33,13 @@ def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]
         predicted = predicted[:, outputs]
         payload["margin"] = packed(predicted[content.shown].T)
     if explanation.feature_names != explainer.feature_names:
-        return payload | {"no_walk": "only some of the model's players are here"}
+        return payload | {"no_walk": "the explanation has only some of the model's players"}
     if predicted is not None and explanation.index != "banzhaf":
         total = content.base + content.values.sum(axis=1, dtype=np.float64)
         sizes = [np.max(np.abs(total - predicted)), np.max(np.abs(predicted))]
         payload["additivity"] = {"sizes": packed(np.array(sizes)), "rows": len(predicted)}
     if explanation.model_output != "raw":
-        return payload | {"no_walk": "the walk is of raw predictions, and something else was explained"}
+        return payload | {"no_walk": "the trace needs raw predictions, and another output was explained"}
     if explanation.index != "banzhaf":
         payload["interactions"] = _interactions(content, provenance, outputs)
     payload |= _tree_rows(content, provenance)
@@ -50,7 +50,7 @@ def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]
 
 
 def _model_outputs(content: Content, provenance: Provenance) -> list[int]:
-    """The numbers, in the model, of the outputs that the explanation has."""
+    """Return the positions, in the model, of the explanation's outputs."""
     n = provenance.explainer.n_outputs
     names = output_labels(provenance.explainer.output_names, n)
     if n == 1 or content.outputs == names:
@@ -68,7 +68,7 @@ def _model_facts(provenance: Provenance) -> list[list[str]]:
         ["Features", f"{found.n_features:,}"],
     ]
     if found.n_players != found.n_features:
-        facts.append(["Players", f"{found.n_players:,}, some of several features"])
+        facts.append(["Players", f"{found.n_players:,}, some with several features"])
     if provenance.explainer.forest.n_outputs > 1:
         facts.append(["Outputs", f"{provenance.explainer.forest.n_outputs:,}"])
     facts.append(["Link", found.link])
@@ -82,8 +82,8 @@ def _computing_facts(content: Content, provenance: Provenance) -> list[list[str]
         ["Index", _INDEX_NAMES[index]],
         ["Explained", _EXPLAINED[found.model_output]],
         ["Background", _background(content, provenance)],
-        ["Plan for as many rows", str(provenance.explainer.explain_plan(n, index=index))],
-        ["Engine asked for", found.engine],
+        ["Plan for this many rows", str(provenance.explainer.explain_plan(n, index=index))],
+        ["Engine setting", found.engine],
         ["Threads", str(found.n_threads)],
     ]
     if seconds is not None:
@@ -96,10 +96,10 @@ def _background(content: Content, provenance: Provenance) -> str:
     explainer = provenance.explainer
     n_background, is_raw = explainer.facts().n_background, content.explanation.model_output == "raw"
     if is_raw and not np.isin(content.base, explainer.expected_value).all():
-        return "the row or rows it was contrasted with"
+        return "the row or rows of the contrast"
     if not n_background:
-        return "none: path-dependent, by the training weights that the trees remember"
-    return f"{n_background:,} rows, all of them used"
+        return "none: path-dependent, from the training weights in the trees"
+    return f"{n_background:,} rows, all used"
 
 
 _INDEX_NAMES = {
@@ -113,7 +113,7 @@ _EXPLAINED = {"raw": "the raw prediction", "log_loss": "the log loss", "probabil
 
 
 def _interactions(content: Content, provenance: Provenance, outputs: list[int]) -> dict[str, Any] | None:
-    """Mean sizes of pairs: of those that were explained, or of Shapley-Taylor indices of a sample of the rows."""
+    """Return mean sizes of pairs: those that were explained, or Shapley-Taylor indices of a sample of the rows."""
     explainer = provenance.explainer
     n_players, n_rows = len(explainer.feature_names), len(provenance.matrix)
     if n_players < 2:
@@ -133,7 +133,7 @@ def _interactions(content: Content, provenance: Provenance, outputs: list[int]) 
 
 
 def _tree_rows(content: Content, provenance: Provenance) -> dict[str, Any]:
-    """The shown rows as the trees read them, unless the page has the same numbers already."""
+    """Return the shown rows as the trees read them, unless the page already has the same numbers."""
     read, given = provenance.matrix[content.shown], None if content.data is None else content.data[content.shown]
     facts = {"tree_players": provenance.tree_players, "tree_columns": provenance.tree_columns}
     is_plain = given is not None and provenance.tree_columns is None and given.dtype.kind in "fiub"
@@ -148,7 +148,7 @@ def _contrasts(content: Content, provenance: Provenance, outputs: list[int]) -> 
 
 
 def payload_without_model(explanation: Explanation) -> dict[str, Any]:
-    """What can be said of an explanation that does not know its explainer."""
+    """Return the facts about an explanation that does not know its explainer."""
     return {
         "computed": [["Index", _INDEX_NAMES.get(explanation.index, explanation.index)], ["arborshap", __version__]],
         "no_walk": "the explanation does not know its explainer",

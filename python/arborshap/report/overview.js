@@ -1,4 +1,4 @@
-// Importance and the swarm of all rows: one table, each feature's strip drawn when it comes into sight.
+// Importance and the swarm of all rows, in one list; each feature's strip is drawn when it comes into view.
 
 const STRIP_HEIGHT = 38;
 const FIRST_FEATURES = 15;
@@ -81,7 +81,7 @@ class Overview {
       ...ticks(this.scale).map((at) => make("span", { style: { left: `${100 * this.scale.at(at)}%` } }, short(at))),
     );
     this.more.hidden = order.length <= FIRST_FEATURES;
-    this.more.textContent = this.all ? `Show the first ${FIRST_FEATURES} only` : `Show all ${order.length}`;
+    this.more.textContent = this.all ? `Show only the first ${FIRST_FEATURES}` : `Show all ${order.length}`;
     this.more.setAttribute("aria-expanded", String(this.all));
   }
 
@@ -110,7 +110,7 @@ class Overview {
     return `${range}; above zero in ${raised} of ${values.length} rows`;
   }
 
-  /** Draw everything in sight anew, or with other dots unchanged only the ring around the picked row. */
+  /** Redraw everything in view, or only the ring around the selected row if the dots did not change. */
   repaint(dotsToo = true) {
     for (const strip of this.strips.values()) {
       if (dotsToo) strip.dots = null;
@@ -138,7 +138,7 @@ class Overview {
     strip.stale = false;
   }
 
-  /** All rows' dots, on a canvas of their own, one colour after another: that is what makes thousands quick. */
+  /** Draw the dots of all rows on a separate canvas, one colour after another, which is fast for thousands. */
   dots(strip, width, ratio) {
     const picture = make("canvas");
     picture.width = Math.round(width * ratio);
@@ -167,7 +167,7 @@ class Overview {
     return picture;
   }
 
-  /** The rows of each colour: where a value lies between the feature's usual lowest and highest. */
+  /** Group rows by colour: the place of the cell between the feature's usual lowest and highest. */
   rowsByColour(player) {
     const { report } = this;
     const columns = report.columnsOf[player];
@@ -182,7 +182,7 @@ class Overview {
     if (low === high) [low, high] = [sorted[0], sorted[sorted.length - 1]];
     const ramp = colourRamp([colour("low"), colour("middle"), colour("high")]).map((ink) => [ink, []]);
     for (const row of all) {
-      // Halves, since the distance of two numbers may be larger than any number; infinite cells are at the ends.
+      // Halve the numbers, because their difference may overflow; infinite cells are at the ends.
       const share =
         high > low
           ? Math.min(1, Math.max(0, (cells[row] / 2 - low / 2) / (high / 2 - low / 2)))
@@ -219,7 +219,7 @@ class Overview {
   }
 }
 
-/** A linear scale from [low, high], with some room on both sides, to [0, 1]. */
+/** Make a linear scale from [low, high], with some room on both sides, to [0, 1]. */
 function linear(low, high, room) {
   const span = high - low || 1;
   const start = low - room * span;
@@ -227,7 +227,7 @@ function linear(low, high, room) {
   return { low, high, at: (value) => (value - start) / (end - start) };
 }
 
-/** About five round numbers on a scale. */
+/** Choose about five round numbers on a scale. */
 function ticks(scale) {
   const rough = (scale.high - scale.low) / 4 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -237,7 +237,7 @@ function ticks(scale) {
   return found;
 }
 
-/** Heights that keep dots of the same place apart, as far as the strip has room. */
+/** Choose heights that keep dots with the same x apart, as far as the strip has room. */
 function swarm(x, height) {
   const bins = new Map();
   const levels = new Uint16Array(x.length);
@@ -252,13 +252,13 @@ function swarm(x, height) {
   return Float32Array.from(levels, (level) => height / 2 + (level % 2 ? 1 : -1) * Math.ceil(level / 2) * step);
 }
 
-/** 64 colours between three. */
+/** Interpolate 64 colours between three. */
 function colourRamp(stops) {
-  const parts = stops.map((stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16)));
+  const channels = stops.map((stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16)));
   return Array.from({ length: 64 }, (_, i) => {
     const at = (i / 63) * 2;
     const from = Math.min(1, Math.floor(at));
-    const mixed = parts[from].map((value, k) => Math.round(value + (at - from) * (parts[from + 1][k] - value)));
+    const mixed = channels[from].map((value, k) => Math.round(value + (at - from) * (channels[from + 1][k] - value)));
     return `rgb(${mixed.join(" ")})`;
   });
 }

@@ -1,4 +1,4 @@
-// Elements, numbers and the page's state. Text from the data only ever becomes text nodes, never markup.
+// Elements, numbers and the page's state. Text from the data becomes text nodes, never markup.
 
 const byId = (id) => document.getElementById(id);
 
@@ -22,7 +22,7 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** A number of the data, as short as four significant digits make it. */
+/** Format a number of the data with at most four significant digits. */
 function short(value) {
   if (!Number.isFinite(value)) return figure(value);
   return Number.isInteger(value) && Math.abs(value) < 1e7
@@ -32,7 +32,7 @@ function short(value) {
         .replace(/\.($|e)/, "$1");
 }
 
-/** A computed number with that many significant digits; `data-value` carries the whole of it where it matters. */
+/** Format a computed number with this many significant digits; `data-value` carries the exact number. */
 function figure(value, digits = 4) {
   if (Number.isNaN(value)) return "missing";
   if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
@@ -53,11 +53,11 @@ function figure(value, digits = 4) {
 
 const signed = (value) => (value > 0 ? "+" : "") + figure(value);
 
-/** A text of at most that length; no character of two halves is cut apart. */
+/** Shorten a text to at most this length, without splitting a surrogate pair. */
 const clipped = (text, length) =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 
-/** A text of the data that turns no text around it: marks of direction go, and letters from the right stay apart. */
+/** Isolate a text of the data: remove direction marks and isolate right-to-left letters, so no other text is turned. */
 function aside(text) {
   const plain = text.replace(/[\u202A-\u202E\u2066-\u2069]/g, "");
   return /[\u0590-\u08FF\uFB1D-\uFEFC]/.test(plain) ? `\u2068${plain}\u2069` : plain;
@@ -65,14 +65,14 @@ function aside(text) {
 
 const count = (n, what) => `${n.toLocaleString("en")} ${what}${n === 1 ? "" : "s"}`;
 
-/** A table cell with a number that can be read back exactly. */
+/** Make a table cell with a number that can be read back exactly. */
 function numberCell(value, text = figure(value), kind = "") {
   return make("td", { class: `num ${kind}`, "data-value": String(value) }, text);
 }
 
 const gainOrLoss = (value) => (value > 0 ? "gain" : value < 0 ? "loss" : "");
 
-/** What is picked now, and who wants to know. */
+/** What is selected now, and the listeners to its changes. */
 const state = {
   output: 0,
   row: 0,
@@ -89,5 +89,5 @@ const state = {
   },
 };
 
-/** A colour of the style sheet, for the canvases. */
+/** Return a colour of the style sheet, for the canvases. */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -1,9 +1,9 @@
-// A list to pick a row from. Only the options in sight exist, so thousands of rows cost nothing.
+// A list to select a row from. Only the options in view exist, so thousands of rows cost nothing.
 
 const OPTION_HEIGHT = 32;
 
 class RowPicker {
-  /** `key` is what it sets in the state; `rows` are the rows there are to pick. */
+  /** `key` names what it sets in the state; `rows` are the rows to choose from. */
   constructor(report, container, key, label, rows) {
     Object.assign(this, { report, key, rows, found: rows });
     this.search = make("input", {
@@ -65,22 +65,22 @@ class RowPicker {
   }
 
   filter() {
-    const wanted = this.search.value.trim().toLowerCase();
+    const query = this.search.value.trim().toLowerCase();
     const { report } = this;
     this.found = this.rows.filter(
-      (row) => report.nameOf(row).toLowerCase().includes(wanted) || String(report.row_numbers[row]) === wanted,
+      (row) => report.nameOf(row).toLowerCase().includes(query) || String(report.row_numbers[row]) === query,
     );
-    // Who types a number wants that row first, and not the first one with the number in its name.
-    this.found.sort((p, q) => (String(report.row_numbers[q]) === wanted) - (String(report.row_numbers[p]) === wanted));
+    // A number finds the row at that position first, before rows with the number in their names.
+    this.found.sort((p, q) => (String(report.row_numbers[q]) === query) - (String(report.row_numbers[p]) === query));
     if (this.sort.value !== "given") {
       const way = this.sort.value === "high" ? -1 : 1;
       this.found.sort((p, q) => way * (report.predictionOf(p) - report.predictionOf(q)) || p - q);
     }
-    this.sheet.replaceChildren(); // options of the old list, far down, would keep the new one long
+    this.sheet.replaceChildren(); // options far down in the old list would keep the new list long
     this.sheet.style.height = `${this.found.length * OPTION_HEIGHT}px`;
-    this.count.textContent = wanted ? `${count(this.found.length, "row")} found` : count(this.found.length, "row");
+    this.count.textContent = query ? `${count(this.found.length, "row")} found` : count(this.found.length, "row");
     this.list.scrollTop = 0;
-    if (wanted) this.render();
+    if (query) this.render();
     else this.show();
   }
 

@@ -1,4 +1,4 @@
-// The trace: a walk written down, and stepped through.
+// The trace: a recorded walk, shown step by step.
 
 const MOST_DRAWN = 1000;
 
@@ -36,7 +36,7 @@ class TraceViewer {
     this.build();
   }
 
-  /** The tree whose Shapley values of the pair are largest in all. */
+  /** Return the tree with the largest Shapley values of the pair, in total. */
   mostTelling() {
     let [best, most] = [this.trees.ofOutput()[0], -1];
     for (const tree of this.trees.ofOutput()) {
@@ -47,7 +47,7 @@ class TraceViewer {
     return best;
   }
 
-  /** Walk the chosen tree and write every step down. */
+  /** Walk the chosen tree and record every step. */
   walk() {
     const { trees } = this;
     const tree = Number(this.choice.value);
@@ -134,7 +134,7 @@ class TraceViewer {
     return `{${set.map((player) => this.report.players[player]).join(", ")}}`;
   }
 
-  /** A step as some lines, each a list of text and elements. */
+  /** Describe a step in lines, each a list of text and elements. */
   inWords(step) {
     const sets = [setName("X"), ` = ${this.names(step.sX)}, `, setName("Z"), ` = ${this.names(step.sZ)}`];
     const local = this.steps.local(step.node);
@@ -143,7 +143,7 @@ class TraceViewer {
       return [
         [`Leaf ${local} has the value ${figure(step.value)}.`],
         sets,
-        [gains ? `It gives ${gains}.` : "Nobody brought the walk here: it gives nothing."],
+        [gains ? `It gives ${gains}.` : "Both sets are empty, so it gives nothing."],
       ];
     }
     const { name, test } = this.trees.question(step.node);
@@ -153,19 +153,19 @@ class TraceViewer {
     const scenario = {
       1: [`Scenario 1: both go ${way(step.xChild)}.`],
       2: [
-        `Scenario 2: they part, but ${player} is in `,
+        `Scenario 2: they part, but ${player} is already in `,
         setName(inX ? "X" : "Z"),
-        ` already: only ${inX ? "x" : "z"}'s way, ${way(step.followed[0])}.`,
+        `: the walk follows only ${inX ? "x" : "z"}, ${way(step.followed[0])}.`,
       ],
       3: [
-        `Scenario 3: they part at ${player}, which is new: first x's way, ${way(step.xChild)}, `,
-        `then z's, ${way(step.zChild)}.`,
+        `Scenario 3: they part at ${player}, which is new: the walk follows first x, ${way(step.xChild)}, `,
+        `then z, ${way(step.zChild)}.`,
       ],
     }[step.scenario];
     return [[`Node ${local} asks: ${name} ${test}? x has ${step.xText}, z has ${step.zText}.`], sets, scenario];
   }
 
-  /** How the leaves so far add up. */
+  /** Show the sums over the leaves so far. */
   fillPhi() {
     const sums = new Map();
     for (const step of this.steps.steps.slice(0, this.current + 1)) {
@@ -179,7 +179,7 @@ class TraceViewer {
         {},
         whole
           ? `This tree's Shapley values of the pair; they sum to its h(x) − h(z)`
-          : "What the leaves so far add up to",
+          : "Sum over the leaves so far",
       ),
       make(
         "tbody",
@@ -256,16 +256,16 @@ class TraceViewer {
   }
 }
 
-/** What stands in for the picture of a walk that nobody could read. */
+/** Return a text instead of a picture that is too large to read. */
 function noPicture(n) {
-  const text = `This walk comes to ${n.toLocaleString("en")} nodes, too many to draw. The table below has them all.`;
+  const text = `This walk reaches ${n.toLocaleString("en")} nodes, too many to draw. The table below lists them all.`;
   return { picture: make("p", { class: "note" }, text), showTo: () => ({ x: 0, y: 0 }) };
 }
 
-/** The name of one of the two sets, as the paper writes it. */
+/** Make the name of one of the two sets, as the paper writes it. */
 const setName = (row) => make("span", {}, "S", make("sub", {}, row));
 
-/** The type of an edge: who flows through it. */
+/** Return the type of an edge: which rows flow through it. */
 function edgeType(child, { xChild, zChild }) {
   if (child === xChild) return child === zChild ? "F" : "X";
   return child === zChild ? "Z" : "B";

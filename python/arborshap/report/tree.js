@@ -1,11 +1,11 @@
-// The picture of a walk: splits, leaves and typed edges; what was never entered is folded into a triangle.
+// The picture of a walk: splits, leaves and typed edges; a triangle stands for a subtree that was not entered.
 
 const SLOT = 82;
 const LEVEL = 96;
 const SPLIT_BOX = { width: 150, height: 42 };
 const LEAF_BOX = { width: 72, height: 34 };
 
-/** Draw the steps of a walk; returns the picture, and a function that shows it as it is after some steps. */
+/** Draw the steps of a walk; return the picture, and a function that shows its state after some steps. */
 function treePicture(trees, walk) {
   const places = layOut(walk);
   const width = Math.max(320, places.slots * SLOT + 80);
@@ -16,11 +16,11 @@ function treePicture(trees, walk) {
   });
   const edges = draw("g");
   const nodes = draw("g");
-  const parts = []; // { element, step }: what a step adds to the picture
+  const added = []; // { element, step }: what a step adds to the picture
   walk.steps.forEach((step, number) => {
     const at = where(step.node);
     if (step.kind === "leaf") {
-      parts.push({ element: leafBox(step, at), step: number, node: true });
+      added.push({ element: leafBox(step, at), step: number, node: true });
     } else {
       for (const edge of step.edges) {
         const to = where(edge.child);
@@ -30,11 +30,11 @@ function treePicture(trees, walk) {
           edgeShapes(edge, at, to),
         );
         edges.append(group);
-        parts.push({ element: group, step: number });
+        added.push({ element: group, step: number });
       }
-      parts.push({ element: splitBox(trees, step, at), step: number, node: true });
+      added.push({ element: splitBox(trees, step, at), step: number, node: true });
     }
-    nodes.append(parts[parts.length - 1].element);
+    nodes.append(added[added.length - 1].element);
   });
   const picture = draw(
     "svg",
@@ -49,7 +49,7 @@ function treePicture(trees, walk) {
     nodes,
   );
   const showTo = (current) => {
-    for (const { element, step, node } of parts) {
+    for (const { element, step, node } of added) {
       element.classList.toggle("later", step > current);
       if (node) element.classList.toggle("now", step === current);
     }
@@ -82,7 +82,7 @@ function layOut(walk) {
 function edgeShapes(edge, from, to) {
   const [top, bottom] = [from.y + SPLIT_BOX.height / 2, to.y - (edge.followed ? LEAF_BOX.height / 2 : 12)];
   const middle = (top + bottom) / 2;
-  const letter = onCurve(0.7, from.x, to.x, top, bottom); // near the child: where trees are wide, edges are long
+  const letter = onCurve(0.7, from.x, to.x, top, bottom); // near the child, because edges of wide trees are long
   const shapes = [
     draw("path", {
       class: `edge ${edge.type}${edge.followed ? "" : " skipped"}`,
@@ -108,7 +108,7 @@ function edgeShapes(edge, from, to) {
   return shapes;
 }
 
-/** A point of an edge, which leaves its split and reaches the child vertically. */
+/** Return a point of an edge, which leaves its split and reaches the child vertically. */
 function onCurve(t, fromX, toX, top, bottom) {
   const along = 3 * t ** 2 * (1 - t) + t ** 3;
   const down = 1.5 * t * (1 - t) + t ** 3;

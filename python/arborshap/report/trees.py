@@ -11,25 +11,25 @@ from arborshap.forest.forest import Forest, NodeFlag
 from arborshap.report.packing import packed, packed_size
 
 BUDGET = 3_000_000
-"""Characters of the page that the trees may take."""
+"""Most characters of the page that the trees may take."""
 
 
 def trees_payload(forest: Forest, outputs: list[int], budget: int | None = None) -> dict[str, Any]:
-    """Pack the trees that add to some of the outputs; the first of them only, if all would be too large.
+    """Pack the trees that add to the shown outputs, or only the first of these trees if all would be too large.
 
     Parameters
     ----------
     forest
         The trees.
     outputs
-        The model's outputs that the page shows, in its order.
+        The model's outputs that the page shows, in the page's order.
     budget
-        The most characters to take; `BUDGET` if left out.
+        Most characters to take. The default is `BUDGET`.
 
     Returns
     -------
     dict
-        The packed arrays. ``complete`` says whether all trees are there.
+        The packed arrays; ``complete`` says whether all trees are included.
     """
     most = BUDGET if budget is None else budget
     relevant = [t for t in range(forest.n_trees) if forest.tree_output[t] == -1 or forest.tree_output[t] in outputs]
@@ -65,10 +65,10 @@ def _pack(forest: Forest, trees: list[int], outputs: list[int]) -> dict[str, Any
 
 
 def _category_sets(forest: Forest, nodes: NDArray[np.int64]) -> dict[str, Any]:
-    """The sets of the categorical nodes among those kept, one after another in the order of the nodes."""
+    """Return the sets of the kept categorical nodes, one after another in the order of the nodes."""
     at = np.searchsorted(forest.category_nodes, nodes)
-    parts = [forest.categories[forest.category_offsets[s] : forest.category_offsets[s + 1]] for s in at]
+    sets = [forest.categories[forest.category_offsets[s] : forest.category_offsets[s + 1]] for s in at]
     return {
-        "offsets": packed(np.cumsum([0, *map(len, parts)])),
-        "members": packed(np.concatenate(parts) if parts else np.empty(0, np.uint32)),
+        "offsets": packed(np.cumsum([0, *map(len, sets)])),
+        "members": packed(np.concatenate(sets) if sets else np.empty(0, np.uint32)),
     }

@@ -37,7 +37,7 @@ class Trees {
     return this.left[node] < 0;
   }
 
-  /** The trees that add to the chosen output. */
+  /** Return the positions of the trees that add to the chosen output. */
   ofOutput(output = state.output) {
     return [...this.numbers.keys()].filter((tree) => this.output[tree] < 0 || this.output[tree] === output);
   }
@@ -69,7 +69,7 @@ class Trees {
     return inside === Boolean(flags & FLAG.membersLeft);
   }
 
-  /** Walk a tree for x and z. The two functions get each node, counted over all trees, its parent, depth and sets. */
+  /** Walk a tree for x and z; call the functions with each node, counted over all trees, its parent, depth and sets. */
   walk(tree, x, z, atLeaf, atSplit = () => {}) {
     const first = this.offsets[tree];
     const pending = [{ node: first, parent: -1, depth: 0, sX: [], sZ: [] }];
@@ -96,7 +96,7 @@ class Trees {
         [scenario, followed] = [2, [xChild]];
         go(xChild, sX, sZ);
       } else if (sZ.includes(player)) {
-        // Scenario 2: only z's way does.
+        // Scenario 2: only z's way keeps the sets disjoint.
         [scenario, followed] = [2, [zChild]];
         go(zChild, sX, sZ);
       } else {
@@ -108,7 +108,7 @@ class Trees {
     }
   }
 
-  /** What a leaf gives to each player of S_X, and takes from each of S_Z, as shares of its value. */
+  /** Return the share of its value that a leaf gives to each player of S_X and takes from each player of S_Z. */
   weights({ sX, sZ }) {
     const [k, d] = [sX.length, sX.length + sZ.length];
     return { x: k > 0 ? shapleyWeight(k - 1, d) : 0, z: sZ.length > 0 ? shapleyWeight(k, d) : 0 };
@@ -125,14 +125,14 @@ class Trees {
     return phi;
   }
 
-  /** The Shapley values of the pair over all trees. */
+  /** Return the Shapley values of the pair over all trees. */
   contrast(x, z) {
     const phi = new Float64Array(this.report.nPlayers);
     for (const tree of this.ofOutput()) this.addPair(tree, x, z, phi);
     return phi;
   }
 
-  /** What a split asks, in words; categories by name where a shown row has them. */
+  /** Return the question of a split in words; categories have names if a shown row has them. */
   question(node) {
     const column = this.feature[node];
     const name = this.nameOf(column);
@@ -163,7 +163,7 @@ class Trees {
     return names;
   }
 
-  /** A row's cell in a column of the trees, as it was given where the page has that. */
+  /** Return a row's cell in a column of the trees, as it was given if the page has it. */
   cellText(row, column) {
     const { report } = this;
     if (report.data && !report.tree_columns) return report.cellText(row, column);
@@ -171,7 +171,7 @@ class Trees {
   }
 }
 
-/** W(k, d) = k! (d - k - 1)! / d!, without a factorial. */
+/** Compute W(k, d) = k! (d - k - 1)! / d! without a factorial. */
 function shapleyWeight(k, d) {
   let weight = 1 / d;
   for (let i = 1; i <= Math.min(k, d - 1 - k); i++) weight *= i / (d - i);

@@ -1,9 +1,9 @@
-// From one prediction to another, step by step: a table whose bars carry on where the last one ended.
+// From one prediction to another, step by step: each bar starts where the previous one ended.
 
 const FIRST_STEPS = 12;
 
 class Waterfall {
-  /** `table` shows it; `more` is the button that unfolds the small steps. */
+  /** `table` is the element to fill; `more` is the button that shows the small steps. */
   constructor(table, more) {
     Object.assign(this, { table, more, all: false });
     more.addEventListener("click", () => {
@@ -77,7 +77,7 @@ class Waterfall {
       make("tbody", {}, end(from), bars, end(to)),
     );
     this.more.hidden = this.steps.length <= FIRST_STEPS;
-    this.more.textContent = this.all ? `Show the largest ${FIRST_STEPS} only` : `Show all ${this.steps.length}`;
+    this.more.textContent = this.all ? `Show only the largest ${FIRST_STEPS}` : `Show all ${this.steps.length}`;
     this.more.setAttribute("aria-expanded", String(this.all));
   }
 }

@@ -179,7 +179,7 @@ def test_other_indices_and_no_background(tmp_path: Path) -> None:
 def test_a_contrast_is_measured_from_its_reference(tmp_path: Path) -> None:
     data = carried(TreeExplainer(BINARY, ROWS).contrast(ROWS[0], ROWS[1]), tmp_path)
     assert data["base_name"] == "Prediction of the reference"
-    assert "contrasted" in dict(data["computed"])["Background"]
+    assert "contrast" in dict(data["computed"])["Background"]
     assert gap(data) < 1e-12
 
 

@@ -246,7 +246,7 @@ def test_where_values_end_is_called_what_it_is(browser: Browser, folder: Path) -
     some = explainer(rows)[:, ["x1", "x2"]]
     for name, explanation, end in [
         ("whole", explainer(rows), "Prediction of this row"),
-        ("some", some, "With these players; others are left out, so this is not the prediction"),
+        ("some", some, "With these players only, so this is not the prediction"),
         ("loss", loss, "Loss of this row"),
     ]:
         explanation.report(folder / f"end {name}.html")
@@ -405,7 +405,7 @@ def test_trees_beyond_the_budget(browser: Browser, folder: Path, monkeypatch: py
     reported = case(report_cases.classes)
     reported.explanation.report(folder / "budget.html")
     browser.open(folder / "budget.html")
-    assert "too many to carry, so 20 rows" in browser.text("#contrast-hint")
+    assert "too many trees for this page, so 20 rows" in browser.text("#contrast-hint")
     kept = browser.run("return document.querySelectorAll('#trace-tree option').length")
     assert 1 <= kept < 10
     assert f"first {kept}" in browser.text("#trace-hint")
