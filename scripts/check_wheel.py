@@ -1,7 +1,8 @@
-"""Check what is to be released: `python scripts/check_wheel.py WHEEL SDIST`.
+"""Check the files of a release: `python scripts/check_wheel.py WHEEL SDIST`.
 
-The wheel may need no more of a system than its name says, both files' metadata must be sound, and the wheel must
-install into an empty environment of every CPython here, bring numpy and nothing else, and explain a saved model there.
+The wheel must not need more of a system than its name says, the metadata of both files must be valid, and the wheel
+must install into an empty environment of every CPython here, bring numpy and nothing else, and explain a saved model
+there.
 """
 
 import json
@@ -14,7 +15,7 @@ import venvs
 
 
 def check_platform(wheel: Path) -> None:
-    """Hold the wheel's platform tag against the symbols and libraries it really uses."""
+    """Compare the wheel's platform tag with the symbols and libraries that it uses."""
     if sys.platform != "linux":
         return
     shown = subprocess.run(
@@ -45,7 +46,7 @@ def check_empty_environments(wheel: Path) -> None:
 
 
 def packages(python: Path) -> set[str]:
-    """Names of the packages installed in an environment."""
+    """Return the names of the packages that are installed in an environment."""
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"],
         check=True,

@@ -1,4 +1,4 @@
-"""Fuzz every reader in turn, and tell how many files were tried and what was found: ``fuzz.py [seconds for each]``."""
+"""Fuzz every reader in turn; print how many files were tried and what was found: ``fuzz.py [seconds per reader]``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 BUILT = ROOT / "target" / "fuzz"
 FINDINGS = BUILT / "findings"
 
-# What the stable compiler needs to record coverage for libFuzzer.
+# Flags with which the stable compiler records coverage for libFuzzer.
 COVERAGE = (
     "-Cpasses=sancov-module -Ccodegen-units=1 -Cllvm-args=-sanitizer-coverage-level=4 "
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table "
@@ -22,7 +22,7 @@ COVERAGE = (
 
 
 def build() -> Path:
-    """Build the native targets; the host is named, so that build scripts are compiled without coverage."""
+    """Build the native targets; naming the host compiles build scripts without coverage."""
     version = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
     host: str = re.findall(r"host: (\S+)", version)[0]
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", host]
@@ -32,7 +32,7 @@ def build() -> Path:
 
 
 def fuzz(name: str, command: list[str], seconds: int) -> bool:
-    """Run one target; tell whether nothing was found."""
+    """Run one target; return whether nothing was found."""
     options = [f"-max_total_time={seconds}", f"-artifact_prefix={FINDINGS}/{name}-", "-print_final_stats=1"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     executions = re.findall(r"stat::number_of_executed_units: (\d+)", done.stderr)

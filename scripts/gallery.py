@@ -1,6 +1,7 @@
-"""Draw the pictures of the docs with the code that stands above them: `python scripts/gallery.py`.
+"""Draw the pictures of the docs with the code above them: `python scripts/gallery.py`.
 
-A picture of `docs/images/` that follows a block of Python on a page is the figure of what that block leaves in `ax`.
+If a picture of `docs/images/` follows a block of Python on a page, it is the figure of the axes that the block leaves
+in `ax`.
 """
 
 import re
@@ -26,7 +27,7 @@ def main() -> None:
 
 
 def draw(page: Path) -> list[Path]:
-    """Run a page's code from the top, and save a figure wherever the page shows one."""
+    """Run a page's code from the top, and save a figure for each picture of the page."""
     names: dict[str, Any] = {"__name__": "__main__"}
     saved = []
     for part in PART.finditer(page.read_text(encoding="utf-8")):
@@ -44,14 +45,14 @@ def draw(page: Path) -> list[Path]:
 
 
 def save(ax: Axes, path: Path) -> None:
-    """Write a small file: twice the size it is shown in, in as many colours as a plot needs."""
+    """Write a small file: twice the size at which it is shown, with as many colours as a plot needs."""
     path.parent.mkdir(exist_ok=True)
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.savefig(path, dpi=120)
     with Image.open(path) as drawn:
         few = drawn.convert("RGB").quantize(192, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    # The time of drawing and the version of the program that drew are not part of the picture.
+    # Leave out the time of drawing and the version of matplotlib, which would change the file.
     few.save(path, optimize=True)
 
 

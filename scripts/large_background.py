@@ -1,7 +1,7 @@
-"""Ten million background rows, with an answer known beforehand: `make ten-million`.
+"""Ten million background rows with a known answer: `make ten-million`.
 
-The rows are a thousand different ones, each as many times as a weight says. Values against all of them must be those
-against the thousand with their weights, however the rows come: at once, or in batches.
+The rows are a thousand distinct rows, each repeated as often as a weight says. Values against all of them must equal
+the values against the thousand weighted rows, whether the rows come at once or in batches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main() -> None:
             f"the process had {resident_at_most() / 1e6:.0f} MB at most, the rows {background.nbytes / 1e6:.0f}"
         )
         if not off <= TOLERANCE:
-            raise SystemExit("the values are not those of the weighted rows")
+            raise SystemExit("the values differ from those of the weighted rows")
 
 
 def narrow_forest(rng: np.random.Generator) -> Forest:
@@ -66,7 +66,7 @@ def narrow_forest(rng: np.random.Generator) -> Forest:
 
 
 def resident_at_most() -> int:
-    """The most bytes the process had in memory so far."""
+    """Return the peak memory of the process so far, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else 1024 * most
 

@@ -1,7 +1,7 @@
-"""Check the licences of everything that is built in: `python scripts/licences.py`, without a network.
+"""Check the licences of everything in the wheel: `python scripts/licences.py`, without a network.
 
-Lists each crate that the native module is made of, as `Cargo.lock` pins it, with its licence, and fails if one has no
-licence of the list below. Crates that only the tests and benches use are named as such and held to the same list.
+The script lists each crate of the native module, as `Cargo.lock` pins it, with its licence, and fails if that licence
+is not in the list below. Crates that only tests and benches use are marked and must be on the same list.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-# Licences that ask for no more than to be passed on with the wheel.
+# Licences that only ask to be included in the wheel.
 ALLOWED = {
     "0BSD",
     "Apache-2.0",
@@ -30,7 +30,7 @@ ALLOWED = {
 
 
 def allowed(expression: str) -> bool:
-    """Whether a licence expression can be met: one side of each OR, both sides of each AND, from the list."""
+    """Whether the list satisfies a licence expression: one side of each OR, both sides of each AND."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
 
     def either() -> bool:
@@ -63,7 +63,7 @@ def allowed(expression: str) -> bool:
 
 
 def built_in(metadata: dict[str, Any]) -> set[str]:
-    """The packages that the native module is built of: all but what only tests and benches use."""
+    """Return the packages in the native module: all but those that only tests and benches use."""
     needs = {
         node["id"]: [
             needed["pkg"]
@@ -95,7 +95,9 @@ def main() -> None:
             refused.append(f"{package['name']} {package['version']}: {licence or 'no licence'}")
     if refused:
         raise SystemExit("not on the list of licences: " + "; ".join(refused))
-    print(f"{len(inside)} crates built in, {len(metadata['packages']) - len(inside)} for tests only: all on the list")
+    print(
+        f"{len(inside)} crates in the wheel, {len(metadata['packages']) - len(inside)} for tests only: all on the list"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Run the notebooks in examples/ and keep what their cells show: `python scripts/notebooks.py`.
+"""Run the notebooks in examples/ and store their outputs: `python scripts/notebooks.py`.
 
-With `--check`, write nothing and fail if a cell does not run, or shows other kinds of things than are kept. No Jupyter
-is needed: a cell shows what it prints, what its last line is worth, and the figures it draws.
+With `--check`, write nothing and fail if a cell does not run, or if its outputs differ in kind from those stored.
+Jupyter is not needed: a cell's outputs are what it prints, the value of its last line, and the figures it draws.
 """
 
 import ast
@@ -27,11 +27,11 @@ def main(check: bool) -> None:
         if not check:
             path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         elif kept != [_kinds(cell) for cell in notebook["cells"]]:
-            raise SystemExit(f"{path.name} does not keep what its cells show: run scripts/notebooks.py")
+            raise SystemExit(f"the stored outputs of {path.name} are stale: run scripts/notebooks.py")
 
 
 def run(notebook: dict[str, Any], name: str) -> None:
-    """Run all cells in one namespace, and put what they show in place of what they kept."""
+    """Run all cells in one namespace, and replace their stored outputs."""
     names: dict[str, Any] = {"__name__": "__main__"}
     count = 0
     for cell in notebook["cells"]:
@@ -42,7 +42,7 @@ def run(notebook: dict[str, Any], name: str) -> None:
 
 
 def outputs_of(source: str, names: dict[str, Any], where: str, count: int) -> list[dict[str, Any]]:
-    """Run one cell, and return what it shows in a notebook's own form."""
+    """Run one cell, and return its outputs in the format of a notebook."""
     body = ast.parse(source, where).body
     last = body[-1] if body and isinstance(body[-1], ast.Expr) else None
     printed = io.StringIO()

@@ -1,7 +1,8 @@
 """Write the tables of rooms in DESIGN.md from the contracts that lint and tests enforce: `python scripts/rooms.py`.
 
-The rooms of the package are the layers of import-linter in pyproject.toml, and what is in each is the first sentence of
-its docstring. The rooms of the crate are in src/rooms.toml. With `--check`, write nothing and fail if a table is stale.
+The rooms of the package are the layers of import-linter in pyproject.toml, and the first sentence of its docstring
+describes each. The rooms of the crate are in src/rooms.toml. With `--check`, write nothing and fail if a table is
+stale.
 """
 
 import ast
@@ -31,7 +32,7 @@ def room(name: str) -> tuple[str, str]:
     file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     if not docstring:
-        raise SystemExit(f"{file} has no docstring to describe the room by")
+        raise SystemExit(f"{file} has no docstring that describes the room")
     path = f"python/arborshap/{name}/" if folder.is_dir() else f"python/arborshap/{name}.py"
     return f"`{path}`", docstring.splitlines()[0].rstrip(".")
 

@@ -1,8 +1,8 @@
-"""A saved XGBoost model, explained where xgboost is not installed.
+"""A saved XGBoost model, explained in an environment without xgboost.
 
 `python scripts/saved_model.py write DIRECTORY` trains a model, saves it as JSON next to its data, and computes the
-Shapley values of some rows by their definition, asking xgboost itself for every prediction.
-`python scripts/saved_model.py check DIRECTORY` needs numpy and arborshap alone, and compares.
+Shapley values of some rows by their definition, with xgboost's own predictions.
+`python scripts/saved_model.py check DIRECTORY` needs only numpy and arborshap, and compares.
 """
 
 import importlib.util
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-# The definition shares no code with what it judges, so both the tests and this script may use it.
+# The definition shares no code with the package, so both the tests and this script may use it.
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests" / "python"))
 
 
@@ -36,13 +36,13 @@ def check(directory: Path) -> None:
     from arborshap import TreeExplainer
 
     if importlib.util.find_spec("xgboost"):
-        raise SystemExit("xgboost is installed here: this would show nothing")
+        raise SystemExit("xgboost is installed here, so this check would prove nothing")
     case = np.load(directory / "case.npz")
     values = TreeExplainer(directory / "model.json", case["background"]).shap_values(case["rows"])
     worst = float(np.max(np.abs(values - case["values"])))
-    if not worst < 1e-5:  # xgboost adds its leaves in float32
+    if not worst < 1e-5:  # xgboost sums its leaves in float32
         raise SystemExit(f"Shapley values differ from their definition by up to {worst:.2g}")
-    print(f"explained a saved XGBoost model without xgboost; at most {worst:.1g} from the definition")
+    print(f"explained a saved XGBoost model without xgboost; largest difference from the definition: {worst:.1g}")
 
 
 if __name__ == "__main__":

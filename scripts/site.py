@@ -66,7 +66,7 @@ def write_reference(folder: Path) -> None:
 
 
 def plots_class() -> str:
-    """The class of `Explanation.plot`: its methods are public, its own name is not."""
+    """Return the class of `Explanation.plot`, whose methods are public although its name is not."""
     plots = type(arborshap.Explanation(np.zeros((1, 1)), np.zeros(1), feature_names=["x"]).plot)
     return f"{plots.__module__}.{plots.__qualname__}"
 

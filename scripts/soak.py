@@ -1,8 +1,8 @@
-"""Hammer one process for minutes: `make soak`, or `python scripts/soak.py --minutes 5`.
+"""Stress one process for minutes: `make soak`, or `python scripts/soak.py --minutes 5`.
 
-Several threads each take a model after another, of every library and at random, explain rows of it in some way, and
-compare the answer with that of a second engine, and with what the values must sum to. Explainers are shared between the
-threads, saved, pickled and loaded again. Meanwhile the memory of the process is watched: it may not grow.
+Several threads take random models of every library, explain rows in random ways, and compare the values with those of a
+second engine and with what they must sum to. Threads share, save, pickle and reload explainers. Meanwhile the script
+watches the memory of the process, which must not grow.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Array = NDArray[np.float64]
 ENGINES = ("pattern", "sparse", "traversal", "auto")
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")
 TOLERANCE = 1e-11
-"""Of the largest margin: two engines round differently, nothing more."""
+"""Largest difference of two engines, relative to the largest margin; they only round differently."""
 GROWTH = 0.05
-"""The share by which memory may be larger in the last quarter of the time than in the second."""
+"""Most growth of memory from the second quarter of the time to the last, as a share."""
 
 
 @dataclass
 class Game:
-    """A model, and rows of it."""
+    """A model and its rows."""
 
     name: str
     model: Any
@@ -55,7 +55,7 @@ class Game:
 
 
 def trained() -> list[Game]:
-    """A small model of every library that is installed."""
+    """Make a small model of every installed library."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 8))
     y = X[:, 0] * X[:, 1] + np.where(X[:, 2] > 0, X[:, 3], -X[:, 4])
@@ -89,12 +89,12 @@ def trained() -> list[Game]:
         try:
             games.append(make())
         except ImportError:
-            print(f"{make.__name__} is not installed: going on without", file=sys.stderr)
+            print(f"{make.__name__} is not installed; skipping it", file=sys.stderr)
     return games
 
 
 def random_game(rng: np.random.Generator) -> Game:
-    """Trees grown at random, of one to three outputs, with missing values and sometimes categories."""
+    """Make random trees with one to three outputs, missing values and sometimes categories."""
     n_features, n_outputs = int(rng.integers(1, 12)), int(rng.integers(1, 4))
     builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
     for _ in range(int(rng.integers(1, 30))):
@@ -131,7 +131,7 @@ class Soak:
     worst: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
     kept: list[tuple[Game, TreeExplainer]] = field(default_factory=list)
-    """Explainers that several threads use at the same time; few, so that memory has reason to stay flat."""
+    """A few explainers that several threads share; they are few, so memory should stay flat."""
 
     def hammer(self, seed: int) -> None:
         choose, rng = random.Random(seed), np.random.default_rng(seed)
@@ -171,7 +171,7 @@ class Soak:
         engine = choose.choice(ENGINES[:3])
         try:
             return TreeExplainer(game.model, Z, engine=engine, **options)
-        except ValueError as error:  # paths with more players than tables have
+        except ValueError as error:  # tables do not support paths with that many players
             if "players on a path" not in str(error):
                 raise
             return TreeExplainer(game.model, Z, engine="traversal", **options)
@@ -184,7 +184,7 @@ class Soak:
         return values
 
     def share(self, game: Game, explainer: TreeExplainer, choose: random.Random) -> None:
-        """Call explainers that other threads call too, and put this one in the place of another."""
+        """Call explainers that other threads call too, and replace one of them by this one."""
         with self.lock:
             if len(self.kept) < 4:
                 self.kept.append((game, explainer))
@@ -221,7 +221,7 @@ WAYS: tuple[Callable[[TreeExplainer], TreeExplainer], ...] = (saved, pickled)
 
 
 def resident() -> int:
-    """Bytes of the process in memory."""
+    """Return the resident memory of the process, in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -255,7 +255,7 @@ def main() -> None:
     print(f"{seconds:.0f} s on {arguments.threads} threads, each call on 1 to 4 more")
     for what in ("models", "calls", "answers compared", "values"):
         print(f"{what}: {soak.count[what]:,}")
-    print("of them", ", ".join(f"{soak.count[name]:,} {name}" for name in [*(g.name for g in games), "random trees"]))
+    print("by model:", ", ".join(f"{soak.count[name]:,} {name}" for name in [*(g.name for g in games), "random trees"]))
     print(f"largest difference: {soak.worst:.1e} of the largest margin")
     print("memory by quarter:", ", ".join(f"{size / 1e6:.0f} MB" for size in quarter), f"({growth:+.1%})")
     if growth > GROWTH:

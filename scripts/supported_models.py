@@ -1,7 +1,7 @@
 """Write the tables of supported models from the list that the tests run over: `python scripts/supported_models.py`.
 
-With `--check`, write nothing and fail if a table is not current. README.md shows one line per library,
-docs/supported-models.md one per kind of model.
+With `--check`, write nothing and fail if a table is stale. README.md shows one line per library, and
+docs/supported-models.md one line per kind of model.
 """
 
 import sys
@@ -40,7 +40,7 @@ def by_kind() -> str:
 
 
 def tried(library: str, kind: str | None = None) -> list[str]:
-    """What the tests try with a library, or with one kind of its models, each thing once and in their order."""
+    """List what the tests cover of a library, or of one kind of its models, each item once and in order."""
     return list(dict.fromkeys(case.what for case in CASES if case.library == library and kind in (None, case.kind)))
 
 
@@ -49,7 +49,7 @@ def title(library: str) -> str:
 
 
 def quoted(kind: str) -> str:
-    """A class as code, anything else (a file, a dump) as it is."""
+    """Format a class as code, and anything else (a file, a dump) as it is."""
     return f"`{kind}`" if kind.isidentifier() else kind
 
 

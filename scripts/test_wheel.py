@@ -1,8 +1,9 @@
 """Test one abi3 wheel on every CPython here, with old and new libraries: `python scripts/test_wheel.py WHEEL`.
 
-The interpreter this runs on gets the whole test suite. The others get the tests of the package itself and a smoke
-suite, with whichever model libraries have wheels for them; the newest also gets the tests of the models, since it has
-the newest libraries. These run once more with the oldest libraries that `pyproject.toml` allows.
+The interpreter that runs this script gets the whole test suite. The others get the tests of the package itself and a
+smoke suite, with whichever model libraries have wheels for them. The newest interpreter also gets the tests of the
+models, because it has the newest libraries. These tests run once more with the oldest libraries that `pyproject.toml`
+allows.
 """
 
 import re
@@ -18,7 +19,7 @@ SMOKE_TESTS = ("tests/python/project/test_package.py", "tests/python/project/tes
 MODEL_TESTS = ("tests/python/models",)
 OLDEST_TESTS = ("tests/python/project/test_smoke.py", *MODEL_TESTS, "tests/python/rows/test_frames.py")
 OLD_PYTHONS = ("3.11", "3.12")
-"""For these the oldest libraries have wheels."""
+"""The versions for which the oldest libraries have wheels."""
 
 
 def install_wheel(directory: Path, python: Path, wheel: Path) -> None:
@@ -30,9 +31,9 @@ def install_wheel(directory: Path, python: Path, wheel: Path) -> None:
 
 
 def borrow_packages(directory: Path) -> None:
-    """Let an environment see the packages of the one we run in, after its own.
+    """Make the packages of our environment visible to another one, after its own packages.
 
-    A path named in a `.pth` file is only appended: an editable arborshap in our own environment stays out of sight.
+    A `.pth` file only appends a path, so an editable arborshap in our own environment stays invisible.
     """
     (directory / "lib" / f"python{directory.name}" / "site-packages" / "borrowed.pth").write_text(
         sysconfig.get_path("purelib") + "\n"
@@ -44,7 +45,7 @@ def project() -> dict[str, Any]:
 
 
 def group(name: str) -> list[str]:
-    """The requirements of a dependency group, and of those it includes."""
+    """Return the requirements of a dependency group, including the groups that it includes."""
     found = []
     for entry in project()["dependency-groups"][name]:
         found += [entry] if isinstance(entry, str) else group(entry["include-group"])
@@ -52,7 +53,7 @@ def group(name: str) -> list[str]:
 
 
 def install_newest(directory: Path, python: Path, requirements: list[str]) -> list[str]:
-    """Install the newest of everything that has a wheel; returns what has none."""
+    """Install the newest version of everything that has a wheel; return the requirements that have none."""
     run_time = project()["project"]["dependencies"]
     stamp = venvs.Stamp(directory, "requirements", *run_time, *requirements)
     if stamp.holds():
@@ -61,14 +62,14 @@ def install_newest(directory: Path, python: Path, requirements: list[str]) -> li
         raise SystemExit(f"the run-time requirements do not install into {directory.name}")
     missing = [requirement for requirement in requirements if not venvs.install(python, requirement, wheels_only=True)]
     for requirement in missing:
-        print(f"no wheel of {requirement} for CPython {directory.name}: going on without", flush=True)
-    if not missing:  # what is missing is asked for again, and said again, next time
+        print(f"no wheel of {requirement} for CPython {directory.name}; skipping it", flush=True)
+    if not missing:  # the next run asks again for what is missing, and reports it again
         stamp.write()
     return missing
 
 
 def install_oldest(directory: Path, python: Path) -> None:
-    """Install the least version that is allowed of everything: `xgboost>=2.0` becomes `xgboost==2.0.*`."""
+    """Install the oldest allowed version of everything: `xgboost>=2.0` becomes `xgboost==2.0.*`."""
     requirements = [*project()["project"]["dependencies"], *group("models")]
     pinned = [re.sub(r">=([\d.]+)$", r"==\1.*", requirement) for requirement in requirements]
     if any("==" not in requirement for requirement in pinned):
@@ -97,7 +98,7 @@ def main(wheel: Path) -> None:
             tests = SMOKE_TESTS if missing else (*SMOKE_TESTS, *MODEL_TESTS)
         else:
             print(f"\nCPython {version}: {wheel.name}, smoke tests", flush=True)
-            # Not of that group, since a release is also tried where CatBoost has no wheel.
+            # Not with that group, because a release is also tested where CatBoost has no wheel.
             catboost = project()["project"]["optional-dependencies"]["catboost"]
             install_newest(directory, python, [*group("smoke"), *catboost])
             tests = SMOKE_TESTS
@@ -106,7 +107,7 @@ def main(wheel: Path) -> None:
 
     old = next((version for version in OLD_PYTHONS if version in interpreters), None)
     if old is None:
-        print(f"\nthe oldest libraries are NOT tried: that needs CPython {' or '.join(OLD_PYTHONS)}", flush=True)
+        print(f"\nthe oldest libraries are NOT tested: that needs CPython {' or '.join(OLD_PYTHONS)}", flush=True)
         return
     print(f"\nCPython {old}: {wheel.name}, the oldest libraries", flush=True)
     directory = venvs.ROOT / ".venvs" / "oldest"

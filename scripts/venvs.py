@@ -1,4 +1,4 @@
-"""Virtual environments to try a wheel in, one for each CPython found on this machine."""
+"""Virtual environments to test a wheel in, one per CPython on this machine."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(*command: str | Path) -> None:
-    """Run a command from the project's root, its output going where ours goes; a failure ends the script."""
+    """Run a command from the project's root, with our output streams; a failure ends the script."""
     sys.stdout.flush()
     done = subprocess.run(command, cwd=ROOT, check=False)
     if done.returncode:
@@ -18,15 +18,15 @@ def run(*command: str | Path) -> None:
 
 
 def interpreters() -> dict[str, Path]:
-    """Every CPython of this machine that can run the wheel, by version."""
+    """Return every CPython on this machine that can run the wheel, by version."""
     found = subprocess.run([ROOT / "scripts" / "pythons.sh"], check=True, capture_output=True, text=True)
     return {version: Path(path) for version, path in (line.split(" ", 1) for line in found.stdout.splitlines())}
 
 
 def make(directory: Path, interpreter: Path) -> Path:
-    """Make a virtual environment unless it is there already; returns its Python.
+    """Make a virtual environment unless it exists; return its Python.
 
-    One that was left half made, by somebody who could not wait, has no pip and is made anew.
+    If an interrupted run left one without pip, it is made again.
     """
     python = directory / "bin" / "python"
     if not python.exists() or subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode:
@@ -35,16 +35,17 @@ def make(directory: Path, interpreter: Path) -> Path:
 
 
 def install(python: Path, *requirements: str | Path, wheels_only: bool = False) -> bool:
-    """Install with pip; returns whether that went well.
+    """Install with pip; return whether that succeeded.
 
-    With `wheels_only`, False means that there is no wheel; any other failure, as of the network, ends the script.
+    With `wheels_only`, False means that there is no wheel. Any other failure, such as one of the network, ends the
+    script.
     """
     flags = ["--only-binary", ":all:"] if wheels_only else []
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *flags, *requirements]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=wheels_only, text=True)
     if not wheels_only:
         return done.returncode == 0
-    # Where the network fails, pip gives up after its last retry, and then says the same as if there were no wheel.
+    # If the network fails, pip gives up after its last retry and reports the same as if there were no wheel.
     gave_up = "Retry(total=0" in done.stderr or "No matching distribution found" not in done.stderr
     if done.returncode and gave_up:
         raise SystemExit(f"pip failed to install {', '.join(map(str, requirements))}:\n{done.stderr}")
@@ -52,16 +53,16 @@ def install(python: Path, *requirements: str | Path, wheels_only: bool = False) 
 
 
 class Stamp:
-    """A note inside an environment of what was installed there, so that a second run need not ask pip again."""
+    """A note in an environment of what was installed there, so that a second run need not ask pip again."""
 
     def __init__(self, directory: Path, name: str, *content: str | Path) -> None:
         self._path = directory / f".{name}.json"
         self._content = [hashlib.sha256(c.read_bytes()).hexdigest() if isinstance(c, Path) else c for c in content]
 
     def holds(self) -> bool:
-        """Whether the note says the same as now."""
+        """Whether the note is still current."""
         return self._path.exists() and json.loads(self._path.read_text()) == self._content
 
     def write(self) -> None:
-        """Note what holds now."""
+        """Write the current note."""
         self._path.write_text(json.dumps(self._content))

@@ -1,4 +1,4 @@
-"""Write the seeds of fuzzing: one small file of every format that is read, and of every sort of saved thing."""
+"""Write the seeds for fuzzing: one small file of every format that is read and of every kind of saved object."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def catboost_seeds() -> None:
         path = CORPUS / "json" / f"catboost-{policy.lower()}.json"
         model.save_model(str(path), format="json")
         document = json.loads(path.read_bytes())
-        # Nothing is read of how it was trained but the loss.
+        # Of the training parameters, only the loss is read.
         document["model_info"] = {"params": {"loss_function": {"type": "RMSE"}}}
         path.write_text(json.dumps(document))
 

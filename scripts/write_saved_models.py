@@ -1,8 +1,8 @@
-"""Write small models as other versions save them: `python scripts/write_saved_models.py`, where such a version is.
+"""Write small models in the formats of other versions: `python scripts/write_saved_models.py`, with such a version.
 
-tests/python/models/saved/ holds what most machines' versions do not write: XGBoost from 3.3 on, which keeps
-DART's weights among the trees, and LightGBM before 4, whose text has an older version. Beside the models stand the rows
-and margins that the library itself gave for them. Only the files of the libraries at hand are written anew.
+tests/python/models/saved/ holds files that the versions on most machines do not write: XGBoost 3.3 and later, which
+keeps DART's weights among the trees, and LightGBM before 4, whose text has an older version. Beside each model are rows
+and the margins that the library itself computed for them. Only the files of installed libraries are written again.
 """
 
 import json
@@ -17,7 +17,7 @@ NAMES = ["size", "colour", "depth"]
 
 
 def data() -> tuple[Any, Any]:
-    """Numbers, some missing, and categories; and a score."""
+    """Make numbers, some of them missing, categories, and a score."""
     rng = np.random.default_rng(3)
     X = np.column_stack([rng.normal(size=120), rng.integers(0, 6, 120), rng.normal(size=120)])
     X[::9, 0] = np.nan
@@ -49,7 +49,7 @@ def write_xgboost() -> None:
 
 def write_lightgbm() -> None:
     for name, kind in (("float", float), ("int", int)):
-        if not hasattr(np, name):  # which they were called when those versions were new
+        if not hasattr(np, name):  # the names of NumPy when those versions were new
             setattr(np, name, kind)
     import lightgbm
 
@@ -82,4 +82,4 @@ if __name__ == "__main__":
         try:
             write()
         except ModuleNotFoundError as error:
-            print(f"{error.name} is not installed: its files stay as they are")
+            print(f"{error.name} is not installed; its files stay as they are")
