@@ -27,7 +27,7 @@ SIZES = [(100, 100), (1000, 100), (200, 1000)]
 
 
 def contenders() -> Iterator[Contender]:
-    """Name, construction from model and background, explanation of rows; shap comes first."""
+    """Yield the name, the constructor from model and background, and the explanation of rows; shap comes first."""
     yield "shap", shap_explainer, lambda explainer, rows: explainer.shap_values(rows, check_additivity=False)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for threads in sorted({1, cores}):
@@ -42,7 +42,7 @@ def shap_explainer(model: Any, background: Array) -> Any:
 
 
 def measure(contender: Contender, model: Any, rows: Array, background: Array) -> tuple[float, float, Array]:
-    """Seconds to construct, seconds to explain, and the values."""
+    """Return the seconds to construct, the seconds to explain, and the values."""
     _, construct, explain = contender
     constructing, explaining = [], []
     for _ in range(3):

@@ -1,7 +1,7 @@
-"""What a row costs on one core, and what two worker processes make of it: `make bench-distributed`.
+"""Measure the cost of a row on one core, and the speed of two worker processes: `make bench-distributed`.
 
-The machine may be busy with other things, so costs are processor time, which waiting does not add to. What is found is
-recorded, and written into docs/distributed.md with what follows from it for a thousand million rows.
+The machine may be busy, so costs are processor time, which does not include waiting. The results are recorded, and
+written into docs/distributed.md with an estimate for a thousand million rows.
 """
 
 import argparse
@@ -46,7 +46,7 @@ TOP = 5
 
 
 def processor_time(work: Callable[[], Any]) -> float:
-    """The least processor time of some repeats, in seconds."""
+    """Return the least processor time of some repeats, in seconds."""
     best = np.inf
     for _ in range(REPEATS):
         start = time.process_time()
@@ -56,7 +56,7 @@ def processor_time(work: Callable[[], Any]) -> float:
 
 
 def one_core(workload: str, scale: float) -> dict[str, Any]:
-    """Costs of one row and sizes of what is sent, on one thread."""
+    """Measure the costs of one row and the sizes of what is sent, on one thread."""
     n = int(ROWS[workload] * scale)
     model, n_features = model_of(workload), WORKLOADS[workload][3]
     rows, other = normal_rows(n, n_features, seed=3), normal_rows(n, n_features, seed=4)
@@ -86,7 +86,7 @@ def one_core(workload: str, scale: float) -> dict[str, Any]:
 
 
 def cluster(n_workers: int, scale: float) -> dict[str, Any]:
-    """Wall-clock and processor time of a background and an importance over so many processes of one thread."""
+    """Measure wall-clock and processor time of a background and an importance over single-thread processes."""
     model = model_of("A")
     n = int(CLUSTER_ROWS * scale) // CHUNK * CHUNK
 

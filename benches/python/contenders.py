@@ -1,4 +1,4 @@
-"""What takes part in the comparison: each package used as its own documentation says, its values in our shape."""
+"""The contenders of the comparison: each package is used as its documentation says, with its values in our shape."""
 
 import importlib
 import os
@@ -24,7 +24,7 @@ def _as_it_is(rows: Array) -> Any:
 
 @dataclass(frozen=True)
 class Contender:
-    """A package doing a task: both steps are timed, turning rows into its own kind of rows is not."""
+    """A package that does a task. Both steps are timed; converting rows to its own kind is not."""
 
     name: str
     construct: Callable[[Any, Any], Any]
@@ -46,7 +46,7 @@ def _shap(model: Any, background: Array | None) -> Any:
 
 
 def _woodelf(model: Any, background: Any) -> list[Any]:
-    """One explainer for each class: woodelf explains one output at a time."""
+    """Make one explainer per class, because woodelf explains one output at a time."""
     woodelf = importlib.import_module("woodelf")
     n_classes = getattr(model, "n_classes_", 1)
     if n_classes <= 2:

@@ -1,4 +1,4 @@
-"""What is not one job of n rows against m: a single row, rows when all tables are ready, and the traversal alone."""
+"""Measurements other than n rows against m: a single row, rows with all tables ready, and the traversal alone."""
 
 import statistics
 import time
@@ -19,7 +19,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def best(call: Callable[[], Any]) -> float:
-    """Seconds of the quickest of some calls."""
+    """Return the seconds of the fastest of some calls."""
     taken: list[float] = []
     while len(taken) < MOST_REPEATS and sum(taken) < PATIENCE:
         time.sleep(0.05)
@@ -30,7 +30,7 @@ def best(call: Callable[[], Any]) -> float:
 
 
 def one_row() -> dict[str, Any]:
-    """Seconds of a call with one row, its median over many calls, the explainer being ready."""
+    """Return the median seconds of a call with one row, with the explainer ready."""
     model, background, rows = model_of("A"), rows_of("A", 100, background=True), rows_of("A", 2000)
     expected = TreeExplainer(model, background).shap_values(rows)
     medians = {}
@@ -52,7 +52,7 @@ SLOW = (("shap", 50), ("woodelf", 3))
 
 
 def tables_ready(workload: str, n: int, goal: float) -> dict[str, Any]:
-    """Explaining rows when tables are there, as a multiple of predicting them with XGBoost, on the same threads."""
+    """Return the time to explain rows with tables ready, relative to XGBoost's prediction on the same threads."""
     model = model_of(workload)
     rows = rows_of(workload, n).astype(np.float32)
     background = rows_of(workload, 1000, background=True)
@@ -74,7 +74,7 @@ def tables_ready(workload: str, n: int, goal: float) -> dict[str, Any]:
 
 
 def traversal() -> dict[str, Any]:
-    """Microseconds for a (row, background row, tree) by the paper's traversal, on one thread and on all."""
+    """Return microseconds per (row, background row, tree) of the paper's traversal, on one thread and on all."""
     n, m, trees = 200, 200, 100
     model, rows, background = model_of("A"), rows_of("A", n), rows_of("A", m, background=True)
     shap = PEERS["shapley"]["shap"]

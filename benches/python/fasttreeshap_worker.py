@@ -1,8 +1,8 @@
 """fasttreeshap in an environment of its own: `python fasttreeshap_worker.py TREES.npz ROWS.npy THREADS OUT.npz`.
 
-It needs a numpy that nothing else here runs on, so that trees, rows and values go through files. Its loader does not
-know today's XGBoost files either: the trees come as the arrays that shap makes of them. Writes the seconds to construct
-and to explain, repeat by repeat, and the values.
+It needs a version of numpy that nothing else here supports, so trees, rows and values are exchanged in files. It cannot
+load today's XGBoost files either, so the trees come as the arrays that shap makes of them. The script writes the
+seconds to construct and to explain, for each repeat, and the values.
 """
 
 import sys

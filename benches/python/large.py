@@ -1,4 +1,4 @@
-"""Millions of rows against millions: seconds, pairs a second, memory beyond input and output: `make bench-large`."""
+"""Millions of rows against millions: seconds, pairs per second, memory beyond input and output: `make bench-large`."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ CHUNK = 1 << 18
 
 
 def rows(n: int, n_features: int, seed: int) -> Array:
-    """Normal float32 rows, made in pieces: so many would not fit in memory twice."""
+    """Make normal float32 rows in pieces, because two copies would not fit in memory."""
     rng = np.random.default_rng(seed)
     out = np.empty((n, n_features), np.float32)
     for start in range(0, n, CHUNK):
@@ -44,7 +44,7 @@ def train(n_features: int) -> Any:
 
 
 def status(field: str) -> int | None:
-    """Bytes of a field of Linux's account of this process."""
+    """Return the bytes of a field in Linux's status of this process."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

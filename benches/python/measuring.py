@@ -1,4 +1,4 @@
-"""Seconds and values of a contender, and where the seconds were taken."""
+"""Seconds and values of a contender, and where they were measured."""
 
 import os
 import platform
@@ -74,7 +74,7 @@ def fasttreeshap_version() -> str | None:
 
 
 def fasttreeshap_measured(model: Any, rows: Array) -> Measured | str:
-    """What fasttreeshap takes in its own environment, or why it cannot be said."""
+    """Return what fasttreeshap takes in its own environment, or why it cannot be measured."""
     if fasttreeshap_version() is None:
         return "does not build here"
     shap = import_module("shap")
@@ -96,7 +96,7 @@ def fasttreeshap_measured(model: Any, rows: Array) -> Measured | str:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two packages' values are apart, relative to the largest value."""
+    """How far the values of two packages are apart, relative to the largest value."""
 
     difference: float
     """Over the rows that agree."""
@@ -111,7 +111,7 @@ MOST_ROWS_APART = 1e-3
 
 
 def agreement(ours: Array, theirs: Array) -> Agreement:
-    """Compare values row by row; too many rows apart end the run."""
+    """Compare values row by row; end the run if too many rows differ."""
     if ours.shape != theirs.shape:
         raise SystemExit(f"the values have shapes {ours.shape} and {theirs.shape}")
     rows = np.abs(ours - theirs).reshape(len(ours), -1).max(axis=1) / np.max(np.abs(ours))
@@ -141,14 +141,14 @@ def machine() -> dict[str, Any]:
 
 
 class Bystanders:
-    """The share of the machine that other processes take, from now until it is asked for."""
+    """The share of the machine that other processes use, from the start of this object until it is asked."""
 
     def __init__(self) -> None:
         self._start = self._times()
 
     @staticmethod
     def _times() -> tuple[float, float, float] | None:
-        """Seconds that all cores have been there, have been at work, and have been at ours."""
+        """Return the seconds of all cores: in total, busy, and busy for this process."""
         try:
             ticks = [int(t) for t in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
         except OSError:

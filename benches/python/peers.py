@@ -1,7 +1,8 @@
 """arborshap and its peers side by side, in one run, on the same models and rows: `make bench-peers`.
 
-Seconds are construction and values together, the best of some repeats, every package using all the cores it can. What
-would take too long is timed on fewer rows or trees, scaled, and marked EXT. Values that do not agree end the run.
+Seconds are for construction and values together, the best of some repeats, with every package on all cores it can use.
+A run that would take too long is timed on fewer rows or trees, scaled, and marked EXT. If values disagree, the run
+ends.
 """
 
 import argparse
@@ -30,7 +31,7 @@ RESULTS = Path(__file__).resolve().parent.parent / "results" / "peers.json"
 
 @dataclass(frozen=True)
 class Part:
-    """How much of a case a slow peer is given."""
+    """How much of a case a slow peer gets."""
 
     rows: int | None = None
     trees: int | None = None
@@ -41,7 +42,7 @@ WHOLE = Part()
 
 @dataclass(frozen=True)
 class Case:
-    """A model, a task and a size, who takes part, and by what factor we mean to be faster."""
+    """A model, a task and a size, the peers that take part, and the speed-up that we aim for."""
 
     name: str
     workload: str
@@ -140,7 +141,7 @@ def run(case: Case) -> dict[str, Any]:
 def against(
     peer: Contender, part: Part, own: Contender, model: Any, background: Array | None, rows: Array, values: Array
 ) -> dict[str, Any]:
-    """Time a peer, on a part of the case if need be, and compare its values with ours."""
+    """Time a peer, on a reduced case if necessary, and compare its values with ours."""
     if part.trees is not None:
         whole = len(model.estimators_)
         model = fewer_trees(model, part.trees)

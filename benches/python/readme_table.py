@@ -18,7 +18,7 @@ def recorded(name: str) -> dict[str, Any] | None:
 
 
 def surroundings(found: dict[str, Any]) -> str:
-    """Where and with what the seconds were taken."""
+    """Describe the machine and the versions of the measurement."""
     machine, versions = found["machine"], found["versions"]
     cores = f"{machine['cores']} cores" + (f", {machine['memory_gb']} GB" if machine["memory_gb"] else "")
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if name != "python")

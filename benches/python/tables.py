@@ -5,13 +5,13 @@ from typing import Any
 
 
 def wrapped(text: str) -> str:
-    """Text, or an item of a list, in lines that fit a page."""
+    """Wrap a text, or an item of a list, into lines that fit a page."""
     indent = "  " if text.startswith("- ") else ""
     return textwrap.fill(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def figures(value: float) -> str:
-    """Two figures, written out."""
+    """Format a number with two significant figures."""
     whole = float(f"{value:.2g}")
     decimals = 0 if whole >= 10 else 1 if whole >= 1 else 2
     return f"{whole:,.{decimals}f}"
@@ -30,7 +30,7 @@ def ratio(value: float) -> str:
 
 
 def peer_names(found: dict[str, Any]) -> list[str]:
-    """Every peer that took part, in the order of their appearance."""
+    """List every peer that took part, in order of appearance."""
     return list(dict.fromkeys(name for case in found["cases"] for name in case["entries"] if name != "arborshap"))
 
 
@@ -48,7 +48,7 @@ def cell(found: dict[str, Any] | None) -> str:
 
 
 def peers_table(found: dict[str, Any]) -> str:
-    """One row per case; the last column is below 1 where a peer is faster."""
+    """Make one row per case; the last column is below 1 if a peer is faster."""
     main = [name for name in peer_names(found) if name in ("shap", "woodelf")]
     lines = [
         f"| rows x background | arborshap | {' | '.join(main)} | others | speed-up over the best peer |",
@@ -116,7 +116,7 @@ def large_table(large: dict[str, Any]) -> str:
 
 
 def goals_table(found: dict[str, Any], large: dict[str, Any] | None) -> str:
-    """The goals and what was measured."""
+    """Make the table of goals and measurements."""
     lines = ["| case | goal | measured | |", "|---|---|--:|---|"]
 
     def add(case: str, goal: str, measured: str, reached: bool) -> None:

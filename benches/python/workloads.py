@@ -17,13 +17,13 @@ FOREST_ROWS = 10_000
 
 
 def normal_rows(n: int, n_features: int, seed: int) -> Array:
-    """Normal features that float32 holds exactly: not every package rounds a float64 as the model's library does."""
+    """Make normal features that float32 holds exactly, because packages round float64 differently."""
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, n_features), dtype=np.float32).astype(np.float64)
 
 
 def response(X: Array, seed: int) -> Array:
-    """Products, steps and curves of the first columns, a little of every other, and noise."""
+    """Combine products, steps and curves of the first columns, a little of every other column, and noise."""
     rng = np.random.default_rng(seed)
     y = X[:, 0] * X[:, 1] + 2.0 * np.where(X[:, 2] > 0.3, X[:, 3], -X[:, 4]) + np.sin(2.0 * X[:, 5])
     y += (X[:, 6] > 1.0) * X[:, 7] * X[:, 8] + np.exp(0.5 * X[:, 9])
@@ -77,7 +77,7 @@ WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
 
 
 def cached(name: str, library: str, train: Callable[[], Any]) -> Any:
-    """A trained model, from the cache where the same version of its library has put it there before."""
+    """Return a trained model, from the cache if the same version of its library wrote it."""
     version = importlib.import_module(library).__version__
     kept = CACHE / f"{name}-{library}-{version}.pickle"
     if not kept.exists():
@@ -93,7 +93,7 @@ def model_of(workload: str) -> Any:
 
 
 def rows_of(workload: str, n: int, *, background: bool = False) -> Array:
-    """Rows that the model has not seen; those of the digits are drawn from the ones it has."""
+    """Return rows that the model has not seen; those of the digits are drawn from its training rows."""
     if workload != "D":
         return normal_rows(n, WORKLOADS[workload][3], seed=4 if background else 3)
     from sklearn.datasets import load_digits
