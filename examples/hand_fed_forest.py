@@ -1,8 +1,8 @@
-"""Explain a model that arborshap does not read by itself: hand its trees over, one by one.
+"""Explain a model that arborshap does not read itself, by handing over its trees one by one.
 
-Two models whose predictions are averaged are an example: `VotingRegressor` is no tree model, but as long as its members
-are forests and boosted trees, it is a sum of trees. What it takes is the trees' arrays, the library's rule for going
-left, and one check that the forest predicts what the library predicts.
+The example averages two models: `VotingRegressor` is not a tree model, but if its members are forests and boosted
+trees, it is a sum of trees. You need the arrays of the trees, the library's rule for going left, and one check that the
+forest predicts what the library predicts.
 
     python examples/hand_fed_forest.py
 """
@@ -42,7 +42,7 @@ def forest_of(voting: Any, feature_names: list[str]) -> Forest:
 
 
 def main() -> None:
-    """Train, hand over, check, explain."""
+    """Train, hand the trees over, check, and explain."""
     X, y = load_diabetes(as_frame=True, return_X_y=True)
     members = [
         ("bagged", RandomForestRegressor(n_estimators=40, max_depth=6, random_state=0)),

@@ -1,7 +1,8 @@
-"""Load on the example service, on this machine only: ``python load_test.py``; so many requests and seconds, no more.
+"""Load test of the example service, on this machine only: ``python load_test.py``.
 
-Starts the service on a free port of the loopback interface, asks for explanations over a few connections that stay
-open, and prints requests a second and latency percentiles. ``/health`` shows what the framework alone takes.
+The script starts the service on a free port of the loopback interface, requests explanations over a few connections
+that stay open, and prints requests per second and latency percentiles. ``/health`` shows the share of the framework
+alone.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def request(path: str, body: bytes = b"") -> bytes:
 
 
 def explaining(n_rows: int) -> bytes:
-    """Write a request to explain so many rows."""
+    """Write a request to explain this many rows."""
     rows = np.random.default_rng(1).normal(size=(n_rows, FEATURES)).round(6)
     return request("/explain", json.dumps({"rows": rows.tolist()}).encode())
 
@@ -118,7 +119,7 @@ async def measure(port: int, service: subprocess.Popen[bytes], most: int, second
 
 
 def main() -> None:
-    """Train, start, measure, and end the service."""
+    """Train, start the service, measure, and stop the service."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--requests", type=int, default=3000, help="the most requests of each kind of load")
     arguments.add_argument("--seconds", type=float, default=5.0, help="the most time for each kind of load")

@@ -1,7 +1,7 @@
 """A service that explains predictions over HTTP: ``uvicorn --factory service:from_environment`` in this directory.
 
-`EXPLAINER` names what ``explainer.save(path)`` wrote. It is read once, at the start, and needs neither the model's
-library nor the background any more. Rows come in as JSON, by position or by name, and values go out.
+`EXPLAINER` names a file that ``explainer.save(path)`` wrote. It is read once, at startup, and needs neither the model's
+library nor the background. Rows come in as JSON, by position or by name, and values go out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def from_environment() -> FastAPI:
 
 
 def create_app(explainer: TreeExplainer) -> FastAPI:
-    """Build the service around an explainer; with several outputs, values have one more axis, the last."""
+    """Build the service around an explainer. If there are several outputs, they are the last axis of the values."""
     app = FastAPI(title="arborshap", version=__version__)
     columns = explainer.data_names
     explainer.shap_values(np.zeros((1, len(columns))))  # the tables are built now and not at the first request
@@ -85,7 +85,7 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
 
 
 def matrix_of(rows: Sequence[Any], columns: Sequence[str]) -> NDArray[np.float64]:
-    """Turn the rows of a request into a matrix, or say which row has what too much or too little."""
+    """Turn the rows of a request into a matrix, or say which row has too few or too many cells."""
     if isinstance(rows[0], dict):
         wanted = set(columns)
         for number, row in enumerate(rows):
