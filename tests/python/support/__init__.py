@@ -1,1 +1,1 @@
-"""Helpers of the tests: oracles, cases, and what several tests share."""
+"""Helpers of the tests: oracles, cases, and code that several tests share."""

@@ -1,4 +1,4 @@
-"""A real Chromium to open pages in, and what tests ask of a page."""
+"""A real Chromium to open pages in, and what tests ask about a page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser for the tests of a module; without one they are skipped, but never in continuous integration."""
+    """Start a browser for the tests of a module. Without one they are skipped, but never in continuous integration."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     driver = shutil.which("chromedriver")
     if program is None or driver is None:
@@ -54,7 +54,7 @@ class Browser:
         self.session = session
 
     def open(self, page: Path, *, dark: bool = False, width: int = 1280) -> None:
-        """Open a page from disk, and wait until it says that it is ready."""
+        """Open a page from disk, and wait until it is ready."""
         self.cdp(
             "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": ["light", "dark"][dark]}]
         )
@@ -66,11 +66,11 @@ class Browser:
         assert self.text("#failure") == ""
 
     def until(self, found: Callable[[], T]) -> T:
-        """Wait for an answer that is true in Python's sense, however long that takes."""
+        """Wait, for as long as it takes, until an answer is true in Python's sense."""
         return WebDriverWait(self.session, HANG, poll_frequency=0.02).until(lambda _: found())
 
     def settle(self) -> None:
-        """Wait until the browser has drawn whatever it found in sight: it looks once a frame, before it paints."""
+        """Wait until the browser has drawn everything in view; it checks once per frame, before it paints."""
         self.session.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))"
         )
@@ -84,7 +84,7 @@ class Browser:
         return answer
 
     def logs(self) -> tuple[list[str], set[str]]:
-        """What the console says since the last call, and every address that was asked for."""
+        """Return the console's messages since the last call, and every address that was requested."""
         entries = {kind: self.session.get_log(kind) for kind in ("browser", "performance")}  # type: ignore[no-untyped-call]
         said = [entry["message"] for entry in entries["browser"]]
         events = (json.loads(entry["message"])["message"] for entry in entries["performance"])
@@ -95,7 +95,7 @@ class Browser:
         return str(self.run("return document.querySelector(arguments[0]).textContent", selector))
 
     def click(self, selector: str) -> None:
-        """A real click, where the element is."""
+        """Click on the element, as a user does."""
         element = self.session.find_element("css selector", selector)
         self.run("arguments[0].scrollIntoView({ block: 'center', behavior: 'instant' })", element)
         element.click()
@@ -113,7 +113,7 @@ class Browser:
         self.run(script, selector, str(value))
 
     def pick(self, picker: str, row: int) -> None:
-        """Type a row's number into a picker's search, and click the first option."""
+        """Type a row's position into a picker's search, and click the first option."""
         script = """
             const search = document.getElementById(`${arguments[0]}-search`);
             search.value = arguments[1];
@@ -125,7 +125,7 @@ class Browser:
         self.run(script, picker, str(row))
 
     def numbers(self, table: str) -> dict[str, float]:
-        """The numbers of a table by the headings of its rows."""
+        """Return the numbers of a table by the headings of its rows."""
         script = """
             return [...document.querySelectorAll(`${arguments[0]} tbody tr`)].map((row) =>
                 [row.querySelector("th").textContent, row.querySelector("[data-value]").dataset.value]);
@@ -133,7 +133,7 @@ class Browser:
         return {name: float(value) for name, value in self.run(script, table)}
 
     def colours_of(self, selector: str) -> str:
-        """What is drawn on a canvas, as text that differs where the drawing does."""
+        """Return what is drawn on a canvas, as text that differs if the drawing does."""
         # It is drawn when the browser finds it in sight, and until then as wide as canvases are by default.
         drawn = "return document.querySelector(arguments[0]).width !== 300"
         self.until(lambda: self.run(drawn, selector))

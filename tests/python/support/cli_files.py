@@ -1,4 +1,4 @@
-"""A small model and its rows in files of every kind, and the command run on them."""
+"""A small model and its rows in files of every format, and the command run on them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Files:
         return self.directory / name
 
     def run(self, *arguments: object) -> int:
-        """The exit status of ``arborshap explain model.json ...``; paths are those of this directory."""
+        """Return the exit status of ``arborshap explain model.json ...``; paths are relative to this directory."""
         try:
             return main(["explain", str(self.path("model.json")), *map(str, arguments)])
         except SystemExit as ended:  # argparse, on wrong usage
@@ -38,7 +38,7 @@ class Files:
         return self.run(*files, *more)
 
     def refused(self, rows: str, out: str, *more: object, background: str = "rows.npy") -> str:
-        """The one line of an error, after which nothing is left behind."""
+        """Return the one line of an error, and check that no output is left behind."""
         before = sorted(self.directory.iterdir())
         assert self.explain(rows, out, *more, background=background) == 1
         printed = self.capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Work that is counted instead of timed, so that the answer is the same on a busy machine."""
+"""Work that is counted instead of timed, so that the result is the same on a busy machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 class TooMuchWorkError(AssertionError):
-    """More was done than is allowed."""
+    """More work was done than is allowed."""
 
 
 @contextmanager
 def lines_at_most(allowed: int) -> Iterator[None]:
-    """Fail as soon as more lines of Python have been run in this block.
+    """Fail as soon as this block has run more lines of Python.
 
-    Loops in C or Rust are not seen: what those take is told by the tests of memory.
+    Loops in C or Rust are not counted; the tests of memory cover what they take.
     """
     run = 0
 
@@ -39,12 +39,12 @@ def lines_at_most(allowed: int) -> Iterator[None]:
 
 
 def lines_in_proportion(content: bytes) -> AbstractContextManager[None]:
-    """Fail if more is done than reading each byte of a file takes, and something for any file."""
+    """Fail if the block does more work than reading each byte of a file takes, plus a constant."""
     return lines_at_most(20_000 + 40 * len(content))
 
 
 def calls_of(function: Any, *arguments: Any) -> int:
-    """How many functions a call runs, itself among them, whether written in Python or in C."""
+    """Return how many functions, in Python or in C, a call runs, including itself."""
     counted = 0
 
     def profile(_frame: FrameType, event: str, _argument: Any) -> None:

@@ -1,11 +1,11 @@
-"""The indices of hand-fed forests in whole numbers: no rounding anywhere, for paths of any number of players.
+"""The indices of hand-fed forests in whole numbers: no rounding anywhere, for paths with any number of players.
 
-Every float64 is a whole number of some power of two, so leaves and weights become whole numbers, and so does the weight
-of every coalition once it is multiplied by a large enough factorial. What is left is one fraction a value.
+Every float64 is a multiple of some power of two, so leaves and weights become whole numbers, and so does the weight of
+every coalition once it is multiplied by a large enough factorial. The result is one fraction per value.
 
-A leaf is worth its value to a coalition exactly if each player of its path satisfies the path's splits: from the row if
-it is in the coalition, from the background row if not. `of_coalitions` is the definition on top of that. `of_pairs`
-sums what the definition gives for such a game, in closed form, and is itself compared with the definition.
+A leaf gives its value to a coalition exactly if each player of its path satisfies the path's splits: with the cells of
+the row if it is in the coalition, with those of the background row if not. `of_coalitions` is the definition of an
+index for these games. `of_pairs` sums the closed form of that definition, and is itself compared with it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Leaf:
 
 
 def leaves(forest: Forest, players: Sequence[int] | None = None) -> Iterator[Leaf]:
-    """Every leaf of a forest with one output."""
+    """Return every leaf of a forest with one output."""
     player_of = list(range(forest.n_features)) if players is None else list(players)
     for start in forest.tree_offsets[:-1]:
         pending: list[tuple[int, tuple[tuple[int, bool], ...]]] = [(int(start), ())]
@@ -54,7 +54,7 @@ def leaves(forest: Forest, players: Sequence[int] | None = None) -> Iterator[Lea
 
 
 def goes_left(forest: Forest, rows: Array) -> NDArray[np.bool_]:
-    """Where each row goes at each node: (rows, nodes). For plain thresholds in float64, by the meaning of the flags."""
+    """Return whether each row goes left at each node: (rows, nodes). Only plain float64 thresholds are supported."""
     flags = forest.flags
     assert not (flags & ~(NodeFlag.LESS_EQUAL | NodeFlag.DEFAULT_LEFT)).any()
     values = rows[:, forest.feature]
@@ -63,7 +63,7 @@ def goes_left(forest: Forest, rows: Array) -> NDArray[np.bool_]:
 
 
 def satisfied(leaf: Leaf, left: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which rows satisfy all splits of each player of the leaf: (rows, players of the leaf)."""
+    """Return which rows satisfy all splits of each player of the leaf: (rows, players of the leaf)."""
     if not leaf.splits:
         return np.ones((len(left), 0), bool)
     nodes, ways = np.array([split for splits in leaf.splits for split in splits]).T
@@ -72,7 +72,7 @@ def satisfied(leaf: Leaf, left: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def of_pairs(forest: Forest, X: Array, Z: Array, index: str, weights: Array | None = None) -> Exact:
-    """The index of every row against the weighted background."""
+    """Compute the index of every row against the weighted background."""
     p, pairs = forest.n_features, index in ("taylor", "interaction")
     shares = [Fraction(1)] * len(Z) if weights is None else [Fraction(float(w)) for w in weights]
     left_x, left_z = goes_left(forest, X), goes_left(forest, Z)
@@ -116,7 +116,7 @@ def _give(index: str, out: Exact, s_x: list[int], s_z: list[int], worth: int, un
 
 @cache
 def _credits(index: str, a: int, b: int, unit: int) -> dict[str, int]:
-    """What a game that only the coalition of `a` players wins, out of `a + b`, gives to its players, in whole units."""
+    """Return each player's credit, in whole units, in a game that only `a` given players out of `a + b` win."""
     k = a + b
 
     def coalition(size: int, players: int) -> Fraction:
@@ -144,7 +144,7 @@ def _credits(index: str, a: int, b: int, unit: int) -> dict[str, int]:
 
 
 def worths(forest: Forest, X: Array, Z: Array, weights: Array | None = None) -> Exact:
-    """The worth of every coalition, as fractions: (coalitions, rows)."""
+    """Return the worth of every coalition, as fractions: (coalitions, rows)."""
     shares = [Fraction(1)] * len(Z) if weights is None else [Fraction(float(w)) for w in weights]
 
     def chance(leaf: Leaf, x: NDArray[np.bool_], z: NDArray[np.bool_], coalition: int) -> Fraction:
@@ -157,7 +157,7 @@ def worths(forest: Forest, X: Array, Z: Array, weights: Array | None = None) -> 
 
 
 def worths_by_cover(forest: Forest, X: Array) -> Exact:
-    """The same without a background: who has not joined follows the shares of the training weight."""
+    """Return the same without a background: absent players follow the shares of the training weight."""
     cover = forest.cover
     assert cover is not None
     starts = np.repeat(forest.tree_offsets[:-1], np.diff(forest.tree_offsets))
@@ -191,7 +191,7 @@ def _worths(
 
 
 def of_coalitions(worth: Exact, index: str) -> Exact:
-    """The index by its definition, from the worth of every coalition."""
+    """Compute the index by its definition, from the worth of every coalition."""
     p, n = len(worth).bit_length() - 1, worth.shape[1]
 
     def derivative(players: Sequence[int], weight: Callable[[int], Fraction]) -> Exact:
@@ -226,6 +226,6 @@ def of_coalitions(worth: Exact, index: str) -> Exact:
 
 
 def errors(values: Array, exact: Exact) -> Array:
-    """How far each value is from the exact one, rounded only at the end."""
+    """Return how far each value is from the exact one, rounded only at the end."""
     flat = [float(abs(Fraction(v) - e)) for v, e in zip(values.ravel().tolist(), exact.ravel(), strict=True)]
     return np.array(flat).reshape(values.shape)

@@ -1,4 +1,4 @@
-"""Damage that keeps the shape of a file, so that what comes after the parsers is reached too."""
+"""Damage that keeps the structure of a file, so that the code behind the parsers is reached too."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ WORDS = ["", "-1", "0", "1", "2", "-2147483648", "4294967296", "9999999999999999
 
 
 def mutated(folder: str, content: bytes, rng: random.Random) -> bytes:
-    """Damage a file of the corpus, as suits the folder it is in."""
+    """Damage a file of the corpus in a way that suits its folder."""
     if rng.random() < 0.2:
         return _bytes(content, rng)
     return {"json": _json, "lightgbm": _words, "ubjson": _ubjson, "saved": _saved}[folder](content, rng)
@@ -91,7 +91,7 @@ def _json(content: bytes, rng: random.Random) -> bytes:
 
 
 def _change(document: Any, rng: random.Random) -> None:
-    """Go down to some place, and change what is there."""
+    """Descend to a random place, and change the value there."""
     container = document
     while isinstance(container, (dict, list)) and container:
         key: Any = rng.choice(list(container)) if isinstance(container, dict) else rng.randrange(len(container))
@@ -140,7 +140,7 @@ def _words(content: bytes, rng: random.Random) -> bytes:
 
 
 def _ubjson(content: bytes, rng: random.Random) -> bytes:
-    """Change numbers where they stand: after a marker, or within an array of them."""
+    """Change numbers in place: after a marker, or within an array of numbers."""
     damaged = bytearray(content)
     places = [at for at in range(len(damaged)) if damaged[at] in b"lLdDiUI"]
     for at in rng.choices(places, k=rng.randint(1, 3)) if places else []:

@@ -1,8 +1,8 @@
 """The indices by their definitions: sums over all coalitions of the game, played with the model's own prediction.
 
-Nothing here comes from arborshap. The game of a row x against a background is worth, to a coalition of players, the
-(weighted) mean over the background's rows z of the prediction for the row that has the coalition's columns from x and
-all others from z.
+Nothing here comes from arborshap. In the game of a row x against a background, a coalition of players is worth the
+(weighted) mean, over the background rows z, of the prediction for the row with the coalition's columns from x and all
+other columns from z.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ENGINES = ("traversal", "pattern", "sparse", "auto")
 def worths(
     predict: Predict, X: ArrayLike, Z: ArrayLike, players: Sequence[int] | None = None, weights: Array | None = None
 ) -> Array:
-    """The worth of every coalition (bit i of its number stands for player i): (coalitions, rows of X, outputs)."""
+    """Return the worth of every coalition, whose bit i stands for player i: (coalitions, rows of X, outputs)."""
     rows, background = np.asarray(X, np.float64), np.asarray(Z, np.float64)
     player_of = np.arange(rows.shape[1]) if players is None else np.asarray(players)
     n_coalitions = 1 << (int(player_of.max(initial=-1)) + 1)
@@ -36,7 +36,7 @@ def worths(
 
 
 def shapley(worth: Array) -> Array:
-    """(rows, players, outputs)."""
+    """Compute Shapley values: (rows, players, outputs)."""
     p = _n_players(worth)
 
     def weight(size: int) -> float:
@@ -46,13 +46,16 @@ def shapley(worth: Array) -> Array:
 
 
 def banzhaf(worth: Array) -> Array:
-    """(rows, players, outputs)."""
+    """Compute Banzhaf values: (rows, players, outputs)."""
     p = _n_players(worth)
     return np.stack([_derivative(worth, [i], lambda _: 0.5 ** (p - 1)) for i in range(p)], axis=1)
 
 
 def taylor(worth: Array) -> Array:
-    """(rows, players, players, outputs): main effects on the diagonal, and beside it W(|S|, d) times the derivative."""
+    """Compute Shapley-Taylor indices: (rows, players, players, outputs).
+
+    Main effects are on the diagonal; each other entry is the sum of W(|S|, d) times the derivative.
+    """
     p = _n_players(worth)
 
     def weight(size: int) -> float:
@@ -65,7 +68,10 @@ def taylor(worth: Array) -> Array:
 
 
 def interaction(worth: Array) -> Array:
-    """(rows, players, players, outputs): half of each interaction index, and what is left of the Shapley values."""
+    """Compute Shapley interaction indices: (rows, players, players, outputs).
+
+    Half of each index is on either side of the diagonal, which holds the rest of the Shapley values.
+    """
     p = _n_players(worth)
 
     def weight(size: int) -> float:
@@ -100,7 +106,7 @@ def _pairs(worth: Array, weight: Callable[[int], float]) -> Array:
 
 
 def _derivative(worth: Array, players: Sequence[int], weight: Callable[[int], float]) -> Array:
-    """Sum, over the coalitions of all others, what these players change together, weighted by the coalition's size."""
+    """Sum the joint change by these players over the coalitions of all others, weighted by the coalition's size."""
     marked = sum(1 << i for i in players)
     total = np.zeros(worth.shape[1:])
     for coalition in range(len(worth)):

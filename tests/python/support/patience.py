@@ -1,4 +1,4 @@
-"""How tests wait: for an event, or with more and more work, and never for a number of seconds."""
+"""How tests wait: for an event, or with more and more work, but never for a number of seconds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 
 def with_twice_the_work(attempt: Callable[[int], bool], n: int, times: int = 8) -> None:
-    """Attempt with `n`, and with twice as much each time, until the attempt says that there was enough to do.
+    """Attempt with `n`, then with twice as much each time, until the attempt reports that there was enough work.
 
-    What can only be seen in the middle of a call cannot be seen of a call that ends first, and how soon that is depends
-    on the machine.
+    What can only be seen in the middle of a call cannot be seen if the call ends too early, and how early it ends
+    depends on the machine.
     """
     assert any(attempt(n << doubled) for doubled in range(times)), f"even {n << (times - 1)} was too little work"

@@ -1,4 +1,4 @@
-"""Pipelines of many kinds of steps, each with the players that raw columns make in it."""
+"""Pipelines with many kinds of steps, each with the players that its raw columns form."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ N_FIT, N_BACKGROUND, N_ROWS = 120, 6, 3
 
 
 class Ratio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A step as people write them: of two columns it makes one, and remembers nothing."""
+    """A user's own step: it makes one column from two, and records nothing."""
 
     def fit(self, X: Any, y: Any = None) -> Ratio:
         self.fitted_ = True
@@ -55,7 +55,7 @@ class Ratio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Case:
-    """A pipeline, how it predicts raw, the players it makes of raw columns, and what is in the rows to explain."""
+    """A pipeline, its raw prediction, the players that its raw columns form, and the rows to explain."""
 
     make: Callable[[], Pipeline]
     players: list[str]
@@ -66,7 +66,7 @@ class Case:
 
 
 def raw_prediction(pipeline: Pipeline) -> Callable[[Any], Any]:
-    """What the pipeline itself predicts before any link."""
+    """Return the pipeline's own prediction before any link."""
     library = type(pipeline[-1]).__module__.partition(".")[0]
     if library == "xgboost":
         return lambda rows: pipeline.predict(rows, output_margin=True)

@@ -1,4 +1,4 @@
-"""Raw tables of mixed columns, and the definition played on them: cells are exchanged, then the pipeline predicts."""
+"""Raw data with mixed columns, and the definition on them: cells are exchanged, then the pipeline predicts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = ["town", "age", "w", "junk", "v", "size"]
 
 
 def table(n: int, seed: int = 0, gaps: bool = True) -> pd.DataFrame:
-    """Text, numbers with and without gaps, and small integers."""
+    """Make columns of text, numbers with and without missing cells, and small integers."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
@@ -33,16 +33,16 @@ def table(n: int, seed: int = 0, gaps: bool = True) -> pd.DataFrame:
 
 
 def target(frame: pd.DataFrame) -> NDArray[np.float64]:
-    """A target in which every column but the junk has a part, and some only together."""
+    """Make a target that depends on every column but the junk, and on some only jointly."""
     age = frame["age"].fillna(30.0) / 40.0
     town = frame["town"].map({"Bern": 2.0, "Chur": -1.0}).fillna(0.5).astype(float)
     return np.asarray(town * age + frame["w"] * frame["v"] + (frame["size"] == 2) * town)
 
 
 def worths(predict: Callable[[Any], Any], X: Any, Z: Any, players: Sequence[int]) -> NDArray[np.float64]:
-    """The worth of every coalition of raw columns, as `oracle.worths` has it for numbers.
+    """Return the worth of every coalition of raw columns, as `oracle.worths` does for numbers.
 
-    The oracle mixes the numbers of rows; a number stands for that row's cell.
+    The oracle mixes the positions of rows; a position stands for that row's cell.
     """
     both = pd.concat([X, Z], ignore_index=True) if isinstance(X, pd.DataFrame) else np.concatenate([X, Z])
 

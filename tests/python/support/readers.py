@@ -1,4 +1,4 @@
-"""What is done to every file that fuzzing makes up: it is read and used, or refused as damaged, and nothing else."""
+"""What fuzzing does with every file: it must be read and used, or refused as damaged, and nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW = 2**10
 
 
 def read_model(content: bytes) -> bool:
-    """Read a model file and use what is in it; tell whether it was accepted."""
+    """Read and use a model file; return whether it was accepted."""
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message="An XGBoost dump holds")
@@ -33,7 +33,7 @@ def read_model(content: bytes) -> bool:
 
 
 def resealed(content: bytes) -> bytes:
-    """The content with the head and the checksum that it should have."""
+    """Return the content with a correct header and checksum."""
     if len(content) < 32:
         return content
     head = b"ARBORSHP" + struct.pack("<I", 1) + content[12:16] + struct.pack("<Q", len(content))
@@ -41,7 +41,7 @@ def resealed(content: bytes) -> bytes:
 
 
 def read_saved(content: bytes) -> bool:
-    """Read an explainer or a background, its checksum put right first."""
+    """Read an explainer or a background after correcting its checksum."""
     data = resealed(content)
     try:
         merged = Background.from_bytes(data)
@@ -71,7 +71,7 @@ def read_saved(content: bytes) -> bool:
 
 
 def use(forest: Forest) -> bool:
-    """Explain a few rows; the values must add up. Tell whether the forest can be explained at all."""
+    """Explain a few rows, whose values must add up; return whether the forest can be explained at all."""
     if forest.n_features * forest.n_outputs > FEW or forest.n_nodes > FEW:
         return True
     rows = rows_of(forest)
@@ -91,7 +91,7 @@ def use(forest: Forest) -> bool:
 
 
 def rows_of(forest: Forest) -> NDArray[np.float64]:
-    """Three rows: of nothing, of what is in the middle of the forest's thresholds, and of odd numbers."""
+    """Make three rows: zeros, the median of the forest's thresholds, and unusual numbers."""
     rows = np.zeros((3, forest.n_features))
     rows[1] = np.median(forest.threshold) if len(forest.threshold) else 0.5
     rows[2] = np.resize([np.nan, 1.5, -np.inf, 7.0, 1e300], forest.n_features)

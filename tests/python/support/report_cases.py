@@ -28,14 +28,14 @@ MARKUP = [
 
 @dataclass(frozen=True)
 class Reported:
-    """An explainer, its rows in the form it takes them, and what it said of them."""
+    """An explainer, its rows in the form that it accepts, and their explanation."""
 
     explainer: TreeExplainer
     rows: Any
     explanation: Explanation
 
     def row(self, i: int) -> Any:
-        """One row, as a frame or a matrix."""
+        """Return one row, as a frame or a matrix."""
         return self.rows.iloc[[i]] if isinstance(self.rows, pd.DataFrame) else self.rows[[i]]
 
 
@@ -47,7 +47,7 @@ CUTS = np.array([-1.0, -0.5, 0.0, 1e-36, 0.1, float(np.float32(0.1)), 1.0, 2.0])
 
 
 def random_forest(rng: np.random.Generator, n_trees: int, n_features: int) -> Forest:
-    """Trees of depth four whose splits have every combination of flags that there is."""
+    """Make trees of depth four whose splits have every combination of flags."""
     n_splits, n_leaves = 15, 16
     nodes = n_splits + n_leaves
     shape = (n_trees, n_splits)
@@ -77,7 +77,7 @@ def random_forest(rng: np.random.Generator, n_trees: int, n_features: int) -> Fo
 
 
 def every_kind_of_split() -> Reported:
-    """Every way to read a value, and rows on, beside and far from the thresholds."""
+    """Make splits with every way to read a value, and rows on, next to and far from the thresholds."""
     rng = np.random.default_rng(0)
     far = [np.nan, -0.0, -0.3, 3.7, 4e9, 1e300]
     cells = np.concatenate([CUTS, np.nextafter(CUTS, 9), np.nextafter(CUTS, -9), far])
@@ -86,7 +86,7 @@ def every_kind_of_split() -> Reported:
 
 
 def groups_and_gaps() -> Reported:
-    """A regression with a group of columns, a missing value here and there, and rows with labels."""
+    """Make a regression with a group of columns, some missing values, and row labels."""
     rng = np.random.default_rng(1)
     rows = pd.DataFrame(rng.normal(size=(150, 5)), columns=["age", "bmi", "s1", "s2", "s3"])
     rows.index = pd.Index([f"patient {i}" for i in range(150)])
@@ -97,7 +97,7 @@ def groups_and_gaps() -> Reported:
 
 
 def classes() -> Reported:
-    """Leaves with a vector, one number for each of three classes."""
+    """Make leaves with a vector, one number per class of three."""
     wine = load_wine(as_frame=True)
     names = wine.target.map(dict(enumerate(wine.target_names)))
     model = RandomForestClassifier(n_estimators=10, random_state=0).fit(wine.data, names)
@@ -105,7 +105,7 @@ def classes() -> Reported:
 
 
 def categories() -> Reported:
-    """Boosted classes, each with trees of its own, and a column of text, some of it markup."""
+    """Make a boosted classifier with separate trees per class, and a text column with some markup."""
     rng = np.random.default_rng(2)
     towns = ["Thun", "Bern & Biel", *MARKUP]
     rows = pd.DataFrame(
@@ -118,7 +118,7 @@ def categories() -> Reported:
 
 
 def pipeline() -> Reported:
-    """Raw columns, one of text, which the trees see scaled and one-hot encoded."""
+    """Make raw columns, one of them text, that the trees see scaled and one-hot encoded."""
     rng = np.random.default_rng(5)
     rows = pd.DataFrame(
         {"size": rng.normal(size=80), "town": rng.choice(["Thun", "Chur", "Bern"], 80), "age": rng.random(80)}
@@ -130,7 +130,7 @@ def pipeline() -> Reported:
 
 
 def markup() -> Reported:
-    """Columns, classes and rows whose names are markup."""
+    """Make columns, classes and rows whose names are markup."""
     rng = np.random.default_rng(3)
     rows = pd.DataFrame(
         rng.normal(size=(40, 3)), columns=MARKUP, index=[f"{name} {i}" for i in range(20) for name in MARKUP[:2]]
@@ -141,7 +141,7 @@ def markup() -> Reported:
 
 
 def large() -> Reported:
-    """5,000 rows of 200 features."""
+    """Make 5,000 rows with 200 features."""
     rng = np.random.default_rng(4)
     rows: NDArray[np.float64] = rng.normal(size=(5000, 200))
     return reported(TreeExplainer(random_forest(rng, 200, 200), rows[:500]), rows)

@@ -1,4 +1,4 @@
-"""The saved format as its page describes it, read and written by other means than the package's own."""
+"""The saved format as its page describes it, read and written independently of the package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def crc64(content: bytes) -> int:
 
 
 def sealed(content: bytes) -> bytes:
-    """The same content with the checksum it should have."""
+    """Return the same content with a correct checksum."""
     return content[:-8] + struct.pack("<Q", crc64(content[:-8]))
 
 
@@ -73,7 +73,7 @@ def _unpacked(payload: bytes) -> list[int]:
 
 
 def parts_of(content: bytes) -> dict[str, Any]:
-    """All arrays by name."""
+    """Return all arrays by name."""
     parts: dict[str, Any] = {}
     for name, kind, payload in entries_of(content):
         if kind == TEXT:
@@ -84,7 +84,7 @@ def parts_of(content: bytes) -> dict[str, Any]:
 
 
 def with_text(content: bytes, name: str, text: str | None) -> bytes:
-    """The same file with one text in place of those of this name, or with none at all."""
+    """Return the same file with one text in place of those of this name, or without them."""
     entries = [entry for entry in entries_of(content) if entry[0] != name]
     if text is not None:
         raw = text.encode()
@@ -93,7 +93,7 @@ def with_text(content: bytes, name: str, text: str | None) -> bytes:
 
 
 def joined(content: bytes, entries: list[tuple[str, int, bytes]]) -> bytes:
-    """A file of these arrays that begins as `content` does."""
+    """Return a file with these arrays and the header of `content`."""
     body = b"".join(
         struct.pack("<B", len(one)) + one.encode() + struct.pack("<BQ", kind, len(payload)) + payload
         for one, kind, payload in entries

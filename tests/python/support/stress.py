@@ -1,4 +1,4 @@
-"""Forests and rows that are hard on numbers, small enough for exact arithmetic."""
+"""Forests and rows that are numerically hard, and small enough for exact arithmetic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Case:
 def complete_trees(
     rng: np.random.Generator, n_trees: int, depth: int, scales: Array | None = None, n_features: int = N_FEATURES
 ) -> Forest:
-    """Trees with every node to the depth, and training weights; leaves are multiplied by the scale of their tree."""
+    """Make complete trees with training weights; leaves are multiplied by the scale of their tree."""
     inner, n = 2**depth - 1, 2 ** (depth + 1) - 1
     nodes = np.arange(n)
     left = np.where(nodes < inner, 2 * nodes + 1, -1)
@@ -49,7 +49,7 @@ def complete_trees(
 
 
 def chain(features: Array, thresholds: Array, values: Array, n_features: int, cover: Array | None = None) -> Forest:
-    """One path with a leaf beside each of its splits; it goes on to the right."""
+    """Make one path with a leaf beside each of its splits; the path goes on to the right."""
     n = 2 * len(features) + 1
     nodes = np.arange(n)
     inner = (nodes % 2 == 0) & (nodes < n - 1)
@@ -72,7 +72,7 @@ def chain(features: Array, thresholds: Array, values: Array, n_features: int, co
 
 
 def deep_chain(rng: np.random.Generator, depth: int) -> Forest:
-    """A path that asks for few features again and again, each time a little lower."""
+    """Make a path that tests a few features again and again, each time with a lower threshold."""
     features = rng.integers(0, N_FEATURES, depth).astype(float)
     thresholds = np.sort(rng.normal(size=depth))[::-1] - 1
     return chain(features, thresholds[::-1], rng.normal(size=2 * depth + 1), N_FEATURES)
@@ -101,7 +101,7 @@ def path_dependent_cases(seed: int) -> Iterator[Case]:
 
 
 def chain_case(players: int) -> Case:
-    """As many players on one path, and rows that differ from the background in half of them."""
+    """Make a path with this many players, and rows that differ from the background in half of them."""
     rng = np.random.default_rng(players)
     forest = chain(np.arange(players, dtype=float), np.zeros(players), rng.normal(size=2 * players + 1), players)
     X = np.where(rng.random((2, players)) < 0.5 / players * 4, -1.0, 1.0)

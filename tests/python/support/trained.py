@@ -1,4 +1,4 @@
-"""The models of all cases, each trained once for all tests that ask for it."""
+"""The models of all cases, each trained once for all tests."""
 
 from __future__ import annotations
 

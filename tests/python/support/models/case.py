@@ -1,4 +1,4 @@
-"""What a case of a supported model is, and the small data that all of them are trained on."""
+"""A case of a supported model, and the small data that all cases are trained on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BuiltCase:
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of model that is supported: `kind` and `what` are what the table of supported models shows.
+    """A kind of model that is supported; the table of supported models shows `kind` and `what`.
 
     `tolerance` is how far the library's own arithmetic may be from float64, relative to its largest prediction.
     """
@@ -38,7 +38,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Data:
-    """Five columns: numbers, one with gaps, one with ties, one of categories; and targets that depend on them."""
+    """Five columns, one each with missing cells, ties and categories, and targets that depend on them."""
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -76,7 +76,7 @@ def data(*, gaps: bool = True, rows: int = 300) -> Data:
 
 
 def columns_of(predicted: Any) -> NDArray[np.float64]:
-    """A library's prediction as (rows, outputs): one number a row is one output."""
+    """Return a library's prediction as (rows, outputs); a vector is one output."""
     if isinstance(predicted, list):
         predicted = np.hstack(predicted)
     array = np.asarray(predicted, np.float64)
@@ -84,7 +84,7 @@ def columns_of(predicted: Any) -> NDArray[np.float64]:
 
 
 def predicted(link: str, raw: NDArray[np.float64], steepness: float = 1.0) -> NDArray[np.float64]:
-    """What a model with this link predicts, given its raw prediction."""
+    """Return the prediction of a model with this link, given its raw prediction."""
     if link == "logistic":
         return np.asarray(1.0 / (1.0 + np.exp(-steepness * raw)))
     if link == "signed square":
@@ -102,7 +102,7 @@ def predicted(link: str, raw: NDArray[np.float64], steepness: float = 1.0) -> ND
 
 
 def edge_rows(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rows whose values sit on the forest's thresholds and one float32 or float64 step to either side."""
+    """Make rows with values on the forest's thresholds and one float32 or float64 step to either side."""
     rows: list[NDArray[np.float64]] = []
     leaf = forest.left == -1
     for feature in range(forest.n_features):

@@ -1,4 +1,4 @@
-"""Every kind of model that is supported, as one list: the tests run over it, and so does the README's table."""
+"""Every supported kind of model, as one list, which the tests and the README's table use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CatBoost: growing policies, outputs and what it does with missing values."""
+"""CatBoost: growing policies, outputs and treatment of missing values."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def raw_score(booster: Any, X: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _rows() -> NDArray[np.float64]:
-    """Rows with all that LightGBM is particular about: gaps where training had none, zeros, odd categories."""
+    """Make rows with LightGBM's special cases: missing cells where training had none, zeros, unusual categories."""
     X = data().rows.copy()
     X[5::9, 1] = np.nan
     X[6::9, 2] = 0.0

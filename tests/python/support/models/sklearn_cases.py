@@ -42,7 +42,7 @@ def _log_hist() -> BuiltCase:
 
 
 def _isolation() -> BuiltCase:
-    """The path length, recovered from the score by the formula of its inventors."""
+    """Recover the path length from the score, by the formula of its inventors."""
     built = _fit("IsolationForest", None, "score_samples", n_estimators=5, max_samples=40, max_features=3)
 
     def path_length(rows: NDArray[Any]) -> NDArray[np.float64]:

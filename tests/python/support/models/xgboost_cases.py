@@ -1,4 +1,4 @@
-"""XGBoost: objectives, boosters, leaf layouts, categories and the ways a model is handed over."""
+"""XGBoost: objectives, boosters, leaf layouts, categories and the ways to hand over a model."""
 
 from __future__ import annotations
 
