@@ -21,7 +21,7 @@ LINE = "1,2,3,4\n"
         (HEADER + LINE * 8 + "1,2,high,4\n" + LINE, "row 8 (line 10 of the file), column 'pressure': 'high' is not a"),
         (HEADER + LINE + "\n\n1,2,3,1_000\n", "row 1 (line 5 of the file), column 'sugar': '1_000' is not a number"),
         (HEADER + "1,2,3\n", "row 0 (line 2 of the file): there are 3 cells, but the header has 4 columns"),
-        (HEADER + LINE + "1,2,3,4,5\n", "row 1 (line 3 of the file): 5 cells"),
+        (HEADER + LINE + "1,2,3,4,5\n", "row 1 (line 3 of the file): there are 5 cells"),
         (HEADER + "1," + "x" * 99 + ",3,4\n", "column 'bmi': '" + "x" * 37 + "...' is not"),
         ("age,bmi,sugar\n1,2,3\n", "has no column 'pressure', which the model needs"),
         ("age,bmi,pressure,sugar,pulse\n1,2,3,4,5\n", "has the column 'pulse', which the model does not know"),

@@ -381,7 +381,7 @@ def test_heatmap_of_some_players_needs_them_on_both_axes() -> None:
         assert "<tr" not in some._repr_html_(), "a table of pairs would be of the wrong ones"
     with pytest.raises(InputError, match="draws pairs of players"):
         pairs[:, "a"].plot.heatmap()
-    with pytest.raises(InputError, match="of the same players"):
+    with pytest.raises(InputError, match="have the same players"):
         make(n=6, p=3, feature_names=["a", "b", "c"]).plot.scatter("a", interactions=pairs[:, :, ["b", "c"]])
 
 

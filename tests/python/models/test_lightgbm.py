@@ -136,7 +136,9 @@ def test_categories_of_a_frame_are_matched_by_name(tmp_path: Path) -> None:
             np.testing.assert_allclose(model.forest.margin(model.encode(rows)), expected, rtol=1e-9)
         codes = model.encode(frame)
         np.testing.assert_array_equal(model.encode(codes), codes)
-        with pytest.raises(InputError, match=r"trained with 2 columns .* some: 'colour'; give 'width' the type"):
+        with pytest.raises(
+            InputError, match=r"trained with 2 category columns, .* are: 'colour'; give 'width' the same type"
+        ):
             model.encode(frame.assign(width=1.0))
 
 

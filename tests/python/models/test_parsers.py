@@ -34,7 +34,7 @@ L = b"L" + struct.pack(">q", 1)
         (b"{" + L + b"aZ", "a length is missing"),
         (b"{" + L + b"a" + b"[" * 200_000, "more than 64 containers are nested at byte 7"),
         (b"{", "a length is missing"),
-        (b"", "announced where 0 are left"),
+        (b"", "announced, but 0 are left"),
     ],
 )
 def test_hostile_ubjson(content: bytes, message: str) -> None:
@@ -74,7 +74,7 @@ def test_ubjson_reads_all_that_it_may_hold() -> None:
         (b"[" * DEEP + b"1 2" + b"]" * DEEP, "a comma or the end is missing"),
         (b"[" * DEEP + b"1,]" + b"]" * DEEP, "unexpected ']'"),
         (b"[" * DEEP + b"}" + b"]" * DEEP, "unexpected '}'"),
-        (b"[" * DEEP + b"tru" + b"]" * DEEP, "'tru' is no value"),
+        (b"[" * DEEP + b"tru" + b"]" * DEEP, "'tru' is not a value"),
         (b"[" * DEEP + b'"' + b"]" * DEEP, "unexpected character"),
         (b"[" * DEEP + b'{"a" 1}' + b"]" * DEEP, "a key and its colon are missing"),
         (b"[" * DEEP + b'{"a": 1, "a": 2}' + b"]" * DEEP, "the key 'a' appears twice"),

@@ -45,7 +45,9 @@ def test_older_texts_say_so(major: int, version: str) -> None:
 def test_a_text_of_an_unknown_version_is_refused(version: str, tmp_path: Path) -> None:
     text = (FOLDER / "lightgbm-3.txt").read_text().replace("version=v3\n", version)
     (tmp_path / "model.txt").write_text(text)
-    with pytest.raises(UnsupportedModelError, match=r"version .*known are v2, v3, v4.*load it into LightGBM"):
+    with pytest.raises(
+        UnsupportedModelError, match=r"version .*only v2, v3, v4 are known; load the model into LightGBM"
+    ):
         load(tmp_path / "model.txt")
 
 

@@ -183,7 +183,7 @@ def test_rows_that_gradient_boosting_refuses_are_refused() -> None:
     gaps = frame[:3].copy()
     gaps.iloc[1, 1] = np.nan
     explainer = TreeExplainer(model, frame)
-    with pytest.raises(InputError, match=r"X: row 1 of column 'b' is missing, and scikit-learn .* predicts no such"):
+    with pytest.raises(InputError, match=r"X: row 1 of column 'b' is missing, and scikit-learn .* refuses such rows"):
         explainer(gaps)
     with pytest.raises(InputError, match="X: row 1 of column 1 is missing"):
         explainer.shap_values(gaps.to_numpy())

@@ -46,7 +46,7 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], object], type[ModelError], s
     "a child out of range": (lambda d: _tree(d)[0].update(left_child=99), ModelError, "tree 0, node 0: its left child"),
     "a leaf of text": (lambda d: _tree(d)[1].update(leaf_value="x"), ModelError, "tree 0"),
     "a leaf of two": (lambda d: _tree(d)[1].update(leaf_value=[1, 2]), ModelError, "tree 0, node 1: its leaf has 2"),
-    "nodes out of place": (lambda d: _tree(d).reverse(), ModelError, "tree 0: node 2 is in place 0"),
+    "nodes out of place": (lambda d: _tree(d).reverse(), ModelError, "tree 0: node 2 is at position 0"),
     "another comparison": (lambda d: _tree(d)[0].update(comparison_op="=="), UnsupportedModelError, "compare by <, =="),
     "two comparisons": (lambda d: _tree(d)[0].update(comparison_op="<="), UnsupportedModelError, "compare by <, <="),
     "an output that is not there": (lambda d: d["class_id"].__setitem__(0, 5), ModelError, "class 5 of target 0"),

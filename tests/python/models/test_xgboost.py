@@ -254,7 +254,7 @@ def test_a_category_that_training_never_saw_is_named() -> None:
     assert model.encode is not None
     table["colour"] = table["colour"].cat.add_categories(["mauve"])
     table.loc[3, "colour"] = "mauve"
-    with pytest.raises(InputError, match="column 'colour': the category 'mauve' was not there in training"):
+    with pytest.raises(InputError, match="column 'colour': the category 'mauve' did not occur in training"):
         model.encode(table)
     table["colour"] = np.arange(200)
     with pytest.raises(InputError, match="column 'colour' held categories in training"):

@@ -99,7 +99,7 @@ CATBOOST: dict[str, tuple[str, Damage, str]] = {
     "leaves of another number of outputs": (
         "symmetrictree",
         lambda d: d.update(scale_and_bias=[1, [0, 0, 0]]),
-        "not 3 for each of 4 leaves",
+        "4 leaves with 3 outputs need 12",
     ),
     "a nested tree with one child": (
         "depthwise",
@@ -144,7 +144,7 @@ def test_types_of_features_that_are_not_there(tmp_path: Path) -> None:
     parsed = document("xgboost-plain.json")
     parsed["learner"]["learner_model_param"]["num_feature"] = str(2**31 - 1)
     parsed["learner"]["feature_types"] = ["c"]
-    with pytest.raises(ModelError, match="'feature_types' has 1 entries for 2147483647 features"):
+    with pytest.raises(ModelError, match="'feature_types' has 1 entries, but there are 2147483647 features"):
         load(written(tmp_path, parsed))
 
 
@@ -224,7 +224,7 @@ def test_dumps_of_treelite() -> None:
         (lambda d: d["trees"][1].update(nodes=[1, 2]), "tree 1: each of its nodes must be an object"),
         (lambda d: d["trees"][0]["nodes"][0].update(left_child=0), "tree 0, node 0: .*reached twice"),
         (lambda d: d["trees"][0]["nodes"][0].update(right_child=99), "tree 0, node 0: its right child is node 99"),
-        (lambda d: d["trees"][0]["nodes"][0].update(node_id=5), "tree 0: node 5 is in place 0"),
+        (lambda d: d["trees"][0]["nodes"][0].update(node_id=5), "tree 0: node 5 is at position 0"),
         (
             lambda d: d["trees"][0]["nodes"][-1].update(leaf_value=float("nan")),
             r"tree 0, node \d: its leaf value is NaN",
