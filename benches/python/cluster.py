@@ -16,6 +16,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
 import measuring
@@ -23,7 +24,6 @@ import tables
 from arborshap import Background, TreeExplainer
 from arborshap.distributed import dask as on_dask
 from arborshap.distributed.tasks import FAN_IN
-from distributed import Client, LocalCluster
 from workloads import WORKLOADS, model_of, normal_rows
 
 ROOT = Path(__file__).resolve().parent.parent.parent

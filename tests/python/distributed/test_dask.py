@@ -17,13 +17,13 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from distributed import Client, LocalCluster
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
 from arborshap import Background, InputError, ModelError, TreeExplainer
 from arborshap.distributed import dask as on_dask
 from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.explain.state import State
-from distributed import Client, LocalCluster
 from support.models.case import data
 from support.patience import HANG
 
