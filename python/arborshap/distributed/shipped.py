@@ -61,7 +61,7 @@ def check_explainer(explainer: Any) -> None:
 
 
 def _engine(explainer: TreeExplainer, index: IndexName) -> str:
-    """Choose tables for all partitions alike, if all trees can have some.
+    """Choose one engine for all partitions alike: tables or ranked counts, unless a tree has too many players for both.
 
     Left to itself each call would choose by its own number of rows, and the last bits would tell how rows were cut.
     """
@@ -69,4 +69,6 @@ def _engine(explainer: TreeExplainer, index: IndexName) -> str:
     if facts.engine != "auto" or not facts.n_background or facts.model_output != "raw":
         return facts.engine
     plan = explainer.explain_plan(2**40, index=index)
-    return "auto" if plan.trees_by_pairs or plan.trees_by_walk else "pattern"
+    if plan.trees_by_pairs or plan.trees_by_walk:
+        return "auto"
+    return "pattern" if plan.trees_by_tables else "counts"

@@ -80,8 +80,8 @@ class TreeExplainer:
     verify
         Compare our margins with the library's own predictions on the background before anything else.
     engine
-        ``"auto"`` chooses the cheapest way for each call (see `explain_plan`); ``"pattern"``, ``"sparse"`` and
-        ``"traversal"`` force one. All give the same values, to rounding.
+        ``"auto"`` chooses the cheapest way for each call (see `explain_plan`); ``"pattern"``, ``"counts"``,
+        ``"sparse"`` and ``"traversal"`` force one. All give the same values, to rounding.
     n_jobs
         Threads: ``None`` or -1 for every core the process may use, -2 for all but one, 1 for none but the caller's.
     memory_limit

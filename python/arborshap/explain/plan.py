@@ -15,10 +15,12 @@ class Plan:
     Attributes
     ----------
     trees_by_tables
-        Trees explained by pattern tables: cost n + m.
+        Trees explained by pattern tables: cost n + m, and later calls find the tables ready.
+    trees_by_counts
+        Trees explained by ranked counts of patterns: cost n + m, for trees that are too deep for tables, or whose tables
+        would cost more.
     trees_by_pairs
-        Trees explained by sparse pairs of patterns: cost n * m, for deep trees and small jobs. Without a background,
-        leaf by leaf.
+        Trees explained by sparse pairs of patterns: cost n * m, for small jobs. Without a background, leaf by leaf.
     trees_by_walk
         Trees walked as the paper's algorithms do: no limit on their paths.
     seconds
@@ -30,6 +32,7 @@ class Plan:
     """
 
     trees_by_tables: int
+    trees_by_counts: int
     trees_by_pairs: int
     trees_by_walk: int
     seconds: float
@@ -47,6 +50,7 @@ class Plan:
             f"{count} {'tree' if count == 1 else 'trees'} by {way}"
             for count, way in (
                 (self.trees_by_tables, "pattern tables"),
+                (self.trees_by_counts, "ranked counts"),
                 (self.trees_by_pairs, "sparse pairs"),
                 (self.trees_by_walk, "the traversal"),
             )
