@@ -111,6 +111,27 @@ impl Index {
     }
 }
 
+impl Index {
+    /// What a leaf gives to single players: their values or, for an index of pairs, the diagonal.
+    pub(crate) fn singles(self, w: &Weights, x: usize, xz: usize) -> Singles {
+        match (self, xz) {
+            (_, 0) => Singles { in_x: 0.0, in_z: 0.0 },
+            (Self::Shapley, _) => shapley(w, x, xz),
+            (Self::Banzhaf, _) => banzhaf(xz),
+            (Self::Taylor | Self::Interaction, _) => self.pairs(w, x, xz).main,
+        }
+    }
+
+    /// What a leaf gives to pairs of players; nothing if this is an index of players.
+    pub(crate) fn pairs(self, w: &Weights, x: usize, xz: usize) -> Pairs {
+        match (self, xz) {
+            (Self::Taylor, 1..) => taylor(w, x, xz),
+            (Self::Interaction, 1..) => interaction(w, x, xz),
+            _ => Pairs { main: Singles { in_x: 0.0, in_z: 0.0 }, both_x: 0.0, both_z: 0.0, across: 0.0 },
+        }
+    }
+}
+
 /// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. The number of an empty set is not used.
 #[inline(always)]
 pub(crate) fn shapley(w: &Weights, x: usize, xz: usize) -> Singles {

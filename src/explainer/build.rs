@@ -206,7 +206,7 @@ impl Explainer {
 
     /// Whether tables will surely be wanted, so that the background is best counted right away.
     fn wants_counts(&self, n: usize) -> Result<bool> {
-        Ok(self.compiled.all_tables && self.plan(n, Index::Shapley, Engine::Auto)?.tables)
+        Ok(self.compiled.all_tables && self.plan(n, Index::Shapley, Engine::Auto)?.has_tables())
     }
 
     /// Counts the rows that are kept, if tables will surely be wanted.

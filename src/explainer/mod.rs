@@ -23,10 +23,10 @@ pub(crate) use parts::{BackgroundParts, KeptParts, Parts};
 use crate::engine::codes::CodedRows;
 use crate::engine::compiled::Compiled;
 use crate::engine::expected_value::{Known, expected_value};
-use crate::engine::plan::{Circumstances, Engine, Plan};
+use crate::engine::plan::{Circumstances, Engine, Plan, Way};
 use crate::engine::tables::PatternForest;
 use crate::engine::task::Task;
-use crate::engine::{cover, fingerprint, sparse, traversal};
+use crate::engine::{cover, fingerprint, ranked, sparse, traversal};
 use crate::error::{Argument, Error, Result};
 use crate::forest::Forest;
 use crate::index::Index;
@@ -207,17 +207,19 @@ impl Explainer {
         }
         let trees = Division::new(compiled, plan, self.reference().is_none());
         let task = |trees| Task { compiled, trees, rows, index: plan.index, job };
-        job.progress.announce(usize::from(!trees.pairs.is_empty()) + usize::from(!trees.walk.is_empty()));
-        if plan.tables {
+        let stages = [&trees.counts, &trees.pairs, &trees.walk].into_iter().filter(|trees| !trees.is_empty()).count();
+        job.progress.announce(stages);
+        if plan.has_tables() {
             self.by_tables(&task(&trees.tables), &mut out)?;
         } else if plan.engine == Engine::Auto {
             self.tables.add_rent(plan.index, plan.rent);
         }
         match &self.absent {
             Absent::Cover { .. } => cover::explain(&task(&trees.walk), &mut out)?,
-            Absent::Background(_) if trees.pairs.is_empty() && trees.walk.is_empty() => {}
+            Absent::Background(_) if stages == 0 => {}
             Absent::Background(reference) => {
                 let background = reference.rows()?;
+                ranked::explain(&task(&trees.counts), &background, &mut out)?;
                 sparse::explain(&task(&trees.pairs), &background, &mut out)?;
                 traversal::average(&task(&trees.walk), &background, &mut out)?;
             }
@@ -229,6 +231,7 @@ impl Explainer {
 /// Which trees are explained in which way.
 struct Division {
     tables: Vec<usize>,
+    counts: Vec<usize>,
     pairs: Vec<usize>,
     /// Walked pair by pair; all trees without tables if there is no background.
     walk: Vec<usize>,
@@ -236,9 +239,11 @@ struct Division {
 
 impl Division {
     fn new(compiled: &Compiled, plan: &Plan, path_dependent: bool) -> Self {
-        let tree = |t: &usize| &compiled.trees[*t];
-        let (tables, rest): (Vec<_>, Vec<_>) = (0..compiled.trees.len()).partition(|t| plan.has_tables(tree(t)));
-        let (walk, pairs) = rest.into_iter().partition(|t| path_dependent || plan.walks(tree(t)));
-        Self { tables, pairs, walk }
+        let way = |t: usize| match plan.way(&compiled.trees[t]) {
+            Way::Counts | Way::Pairs if path_dependent => Way::Walk,
+            way => way,
+        };
+        let all = |wanted: Way| (0..compiled.trees.len()).filter(|&t| way(t) == wanted).collect();
+        Self { tables: all(Way::Tables), counts: all(Way::Counts), pairs: all(Way::Pairs), walk: all(Way::Walk) }
     }
 }

@@ -11,6 +11,7 @@ use crate::index::Index;
 #[pyclass(frozen, get_all, module = "arborshap._core", name = "Plan")]
 pub(super) struct PyPlan {
     trees_by_tables: usize,
+    trees_by_counts: usize,
     trees_by_pairs: usize,
     trees_by_walk: usize,
     /// Estimated seconds on one thread.
@@ -24,6 +25,7 @@ impl From<Plan> for PyPlan {
     fn from(plan: Plan) -> Self {
         Self {
             trees_by_tables: plan.by_tables,
+            trees_by_counts: plan.by_counts,
             trees_by_pairs: plan.by_pairs,
             trees_by_walk: plan.by_walk,
             seconds: plan.seconds,
@@ -40,7 +42,7 @@ pub(super) fn index_named(py: Python<'_>, name: &str) -> PyResult<Index> {
 
 pub(super) fn engine_named(py: Python<'_>, name: &str) -> PyResult<Engine> {
     let known = Engine::ALL.into_iter().find(|engine| engine.name() == name);
-    let names = "there are \"auto\", \"pattern\", \"sparse\" and \"traversal\"";
+    let names = "there are \"auto\", \"pattern\", \"counts\", \"sparse\" and \"traversal\"";
     known.ok_or_else(|| unknown(py, format!("unknown engine {name:?}; {names}")))
 }
 

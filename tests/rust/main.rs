@@ -2,6 +2,7 @@
 
 mod axioms;
 mod backgrounds;
+mod deep;
 mod definition;
 mod determinism;
 mod garbage;

@@ -61,7 +61,7 @@ def check_explainer(explainer: Any) -> None:
 
 
 def _engine(explainer: TreeExplainer, index: IndexName) -> str:
-    """Choose tables for every partition if all trees can have them.
+    """Choose one engine for every partition: tables or ranked counts, unless a tree has too many players for both.
 
     Otherwise each call would choose an engine by its own number of rows, and the last bits would depend on the
     partitions.
@@ -70,4 +70,6 @@ def _engine(explainer: TreeExplainer, index: IndexName) -> str:
     if facts.engine != "auto" or not facts.n_background or facts.model_output != "raw":
         return facts.engine
     plan = explainer.explain_plan(2**40, index=index)
-    return "auto" if plan.trees_by_pairs or plan.trees_by_walk else "pattern"
+    if plan.trees_by_pairs or plan.trees_by_walk:
+        return "auto"
+    return "pattern" if plan.trees_by_tables else "counts"

@@ -84,8 +84,8 @@ class TreeExplainer:
     verify
         Whether to compare our margins with the library's own predictions on the background before explaining anything.
     engine
-        ``"auto"`` chooses the cheapest engine for each call (see `explain_plan`). ``"pattern"``, ``"sparse"`` and
-        ``"traversal"`` force one engine. All engines give the same values, up to rounding.
+        ``"auto"`` chooses the cheapest engine for each call (see `explain_plan`). ``"pattern"``, ``"counts"``,
+        ``"sparse"`` and ``"traversal"`` force one engine. All engines give the same values, up to rounding.
     n_jobs
         Number of threads: ``None`` or -1 for every core that the process may use, -2 for all cores but one, and 1 for
         the calling thread only.

@@ -15,10 +15,14 @@ class Plan:
     Attributes
     ----------
     trees_by_tables
-        Number of trees explained by pattern tables, at a cost of n + m for n rows and m background rows.
+        Number of trees explained by pattern tables, at a cost of n + m for n rows and m background rows. Later calls
+        find the tables ready.
+    trees_by_counts
+        Number of trees explained by ranked counts of patterns, at a cost of n + m; this suits trees that are too deep
+        for tables, or whose tables would cost more.
     trees_by_pairs
-        Number of trees explained by sparse pairs of patterns, at a cost of n * m; this suits deep trees and small jobs.
-        Without a background, the trees are explained leaf by leaf.
+        Number of trees explained by sparse pairs of patterns, at a cost of n * m; this suits small jobs. Without a
+        background, the trees are walked.
     trees_by_walk
         Number of trees walked as in the paper's algorithms, which puts no limit on the length of their paths.
     seconds
@@ -30,6 +34,7 @@ class Plan:
     """
 
     trees_by_tables: int
+    trees_by_counts: int
     trees_by_pairs: int
     trees_by_walk: int
     seconds: float
@@ -47,6 +52,7 @@ class Plan:
             f"{count} {'tree' if count == 1 else 'trees'} by {way}"
             for count, way in (
                 (self.trees_by_tables, "pattern tables"),
+                (self.trees_by_counts, "ranked counts"),
                 (self.trees_by_pairs, "sparse pairs"),
                 (self.trees_by_walk, "the traversal"),
             )

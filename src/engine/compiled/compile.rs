@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Child, CompiledSplit, CompiledTree, LEAF, Shape};
+use super::{Child, CompiledSplit, CompiledTree, LEAF, PathLengths, Shape};
 use crate::engine::codes::CodeTest;
 use crate::forest::{Node, Split, Tree};
 use crate::players::Players;
@@ -62,6 +62,7 @@ impl<'a> Compiler<'a> {
             max_path: 0,
             shares: Vec::new(),
             shape: Shape::default(),
+            paths: PathLengths::default(),
         };
         Self { tree, compiled, path: Path::default(), fresh: Vec::new() }
     }
@@ -70,6 +71,7 @@ impl<'a> Compiler<'a> {
         let width = self.compiled.width;
         self.compiled.values.extend_from_slice(&self.tree.values[leaf * width..(leaf + 1) * width]);
         self.compiled.shape.add_leaf(self.path.distinct);
+        self.compiled.paths.add_leaf(self.path.distinct);
         Child(LEAF | (self.compiled.n_leaves() - 1) as u32)
     }
 

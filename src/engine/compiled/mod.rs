@@ -6,7 +6,7 @@ mod leaf;
 mod shape;
 
 pub(crate) use leaf::Leaf;
-pub(crate) use shape::{MAX_PLAYERS, MOST_ENTRIES, Shape, TABLE_PLAYERS};
+pub(crate) use shape::{MAX_PLAYERS, PathLengths, Shape};
 
 use super::codes::{CodeTest, Columns};
 use crate::forest::{Forest, Output};
@@ -58,6 +58,7 @@ pub(crate) struct CompiledTree {
     /// The shares of the training weight that go left and right at each split; empty if the model does not say.
     pub(crate) shares: Vec<[f64; 2]>,
     pub(crate) shape: Shape,
+    pub(crate) paths: PathLengths,
 }
 
 impl CompiledTree {

@@ -3,11 +3,11 @@
 use super::{Child, CompiledTree, Place};
 
 /// Trees with more players on a path than this have no tables: a table has 2^players entries.
-pub(crate) const TABLE_PLAYERS: usize = 13;
+const TABLE_PLAYERS: usize = 13;
 /// Trees with more players on a path than this have no sparse pairs: a pattern is one machine word.
 pub(crate) const MAX_PLAYERS: usize = 64;
 /// The most background patterns that all leaves of a tree may have for tables.
-pub(crate) const MOST_ENTRIES: f64 = (1 << 24) as f64;
+const MOST_ENTRIES: f64 = (1 << 24) as f64;
 
 /// The estimated probability that a row and a background row part at a split whose player is new to the path.
 const PART: f64 = 0.3;
@@ -33,6 +33,22 @@ impl Shape {
         self.entries += entries;
         self.cells += k * entries;
         self.players += k;
+    }
+}
+
+/// How many leaves have 0, 1, 2, ... players on their paths.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PathLengths(Vec<u32>);
+
+impl PathLengths {
+    pub(super) fn add_leaf(&mut self, players: usize) {
+        self.0.resize(self.0.len().max(players + 1), 0);
+        self.0[players] += 1;
+    }
+
+    /// Numbers of players, and how many leaves have them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, f64)> {
+        self.0.iter().map(|&leaves| f64::from(leaves)).enumerate().filter(|&(_, leaves)| leaves > 0.0)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use super::Circumstances;
 use crate::engine::compiled::{Compiled, CompiledTree, MAX_PLAYERS, Shape};
+use crate::engine::ranked::most_others;
 
 /// Nanoseconds.
 mod price {
@@ -25,6 +26,14 @@ mod price {
     pub(super) const COUNT: f64 = 2.0;
     /// A number of a table, looked up for a row.
     pub(super) const LOOK: f64 = 0.8;
+    /// A split, or a leaf with many players: a row's or background row's pattern there, and all else that is done once.
+    pub(super) const SITE: f64 = 3.0;
+    /// A set of players of a split's ranked counts, and each of its numbers.
+    pub(super) const RANK: f64 = 8.0;
+    /// A number of such a table, read by a row.
+    pub(super) const READ: f64 = 1.0;
+    /// A leaf with many players: a row and a background row.
+    pub(super) const JOIN: f64 = 0.12;
     /// A number of the result, written; most of it is the cost of fresh memory.
     pub(super) const WRITE: f64 = 1.0;
 }
@@ -43,8 +52,12 @@ pub(super) struct Costs {
     pub(super) table_bytes: usize,
     /// The trees that can have tables, pair by pair.
     pub(super) pairs: f64,
-    /// The trees that cannot have tables.
-    pub(super) rest: f64,
+    /// The trees that can have tables, by ranked counts.
+    pub(super) counts: f64,
+    /// The trees that cannot have tables, pair by pair.
+    pub(super) rest_pairs: f64,
+    /// The trees that cannot have tables, by ranked counts.
+    pub(super) rest_counts: f64,
     /// Bytes of the background's histogram.
     pub(super) count_bytes: f64,
     /// Whether the histogram exists, or may take its memory.
@@ -66,7 +79,9 @@ impl Costs {
             tables,
             table_bytes,
             pairs: can().map(|tree| of_pairs(tree, now)).sum(),
-            rest: cannot().map(|tree| of_pairs(tree, now)).sum(),
+            counts: can().map(|tree| of_counts(tree, now)).sum(),
+            rest_pairs: cannot().map(|tree| of_pairs(tree, now)).sum(),
+            rest_counts: cannot().map(|tree| of_counts(tree, now)).sum(),
             count_bytes,
             countable: now.counted || count_bytes <= 0.5 * now.memory_limit as f64,
             write: of_writing(compiled, now),
@@ -119,6 +134,27 @@ fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
         return of_pairs(tree, now);
     }
     price::WALK * now.rows as f64 * now.background as f64 * 2.0 * tree.shape.meets
+}
+
+/// A tree, by ranked counts. There are none without a background, and where a pattern takes more than a machine word.
+fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
+    if now.background == 0 || tree.max_path > MAX_PLAYERS {
+        return of_pairs(tree, now);
+    }
+    let (n, m) = (now.rows as f64, now.background as f64);
+    let most = most_others(now.background);
+    let leaf = |k: usize| {
+        let players = k as f64;
+        let cells = players * if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };
+        let each = price::SITE * (n + m);
+        if k > most + 1 {
+            return each + price::JOIN * n * m * cells / players;
+        }
+        // About every second split has two leaves, and they share a table.
+        let entries = 1.6 * (players - 1.0).exp2();
+        each + 0.7 * (price::RANK * entries * (cells / players.max(1.0)) + price::READ * n * cells) * tree.width as f64
+    };
+    tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum()
 }
 
 /// A tree, pair by pair.

@@ -1,14 +1,15 @@
 //! Which engine explains which trees.
 //!
-//! Three ways compute the same numbers. *Tables* cost n + m, but a table has $2^k$ entries for a path with k players.
-//! *Sparse* pairs cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* has no
-//! limit at all. `cost` estimates what each way would take; this file chooses.
+//! Four ways compute the same numbers. *Tables* cost n + m and are kept, but a table has $2^k$ entries for a path with k
+//! players. Ranked *counts* cost n + m too, for paths of up to 64 players, and are made anew for every call. *Sparse* pairs
+//! cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* has no limit at all. `cost` estimates what each way would take; this file chooses.
 
 mod cost;
 
 use cost::Costs;
 
-use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS, MOST_ENTRIES, TABLE_PLAYERS};
+use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS};
+use super::ranked::ROUND_BYTES;
 use crate::error::{Error, Result};
 use crate::index::Index;
 
@@ -20,8 +21,10 @@ pub enum Engine {
     Auto,
     /// The paper's traversal, for 64 background rows at once.
     Traversal,
-    /// Tables of patterns.
+    /// Patterns, at a cost of n + m: tables if a tree can have them, else ranked counts.
     Pattern,
+    /// Ranked counts of patterns.
+    Counts,
     /// Pairs of patterns that meet.
     Sparse,
 }
@@ -29,7 +32,7 @@ pub enum Engine {
 impl Engine {
     /// All of them.
     #[cfg(feature = "python")]
-    pub(crate) const ALL: [Self; 4] = [Self::Auto, Self::Traversal, Self::Pattern, Self::Sparse];
+    pub(crate) const ALL: [Self; 5] = [Self::Auto, Self::Traversal, Self::Pattern, Self::Counts, Self::Sparse];
 
     /// The name that Python and messages use.
     #[must_use]
@@ -38,6 +41,7 @@ impl Engine {
             Self::Auto => "auto",
             Self::Traversal => "traversal",
             Self::Pattern => "pattern",
+            Self::Counts => "counts",
             Self::Sparse => "sparse",
         }
     }
@@ -59,6 +63,8 @@ pub struct Plan {
     pub engine: Engine,
     /// Trees explained by tables.
     pub by_tables: usize,
+    /// Trees explained by ranked counts.
+    pub by_counts: usize,
     /// Trees explained by sparse pairs.
     pub by_pairs: usize,
     /// Trees walked pair by pair.
@@ -69,8 +75,8 @@ pub struct Plan {
     pub bytes: usize,
     /// Why.
     pub reason: String,
-    /// Whether the trees that can have tables use them.
-    pub(crate) tables: bool,
+    /// How the trees are explained that can have tables, and how the others.
+    pub(crate) ways: Ways,
     /// What this call spends, in nanoseconds, because trees that could have tables have none.
     pub(crate) rent: f64,
 }
@@ -93,13 +99,22 @@ pub(crate) struct Circumstances {
 /// Nanoseconds that tables may always take, because a second call will make use of them.
 const CHEAP: f64 = 2e7;
 
-/// How the trees are explained that could have tables.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+/// How trees are explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
     Tables,
+    Counts,
     Pairs,
-    /// All trees are walked.
+    /// Walked pair by pair.
     Walk,
+}
+
+/// How the trees are explained that can have tables, and how the others; those with too many players for a machine word
+/// are walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ways {
+    pub(crate) fit: Way,
+    pub(crate) rest: Way,
 }
 
 impl Plan {
@@ -110,28 +125,44 @@ impl Plan {
             return Ok(Self::from_tables(compiled, engine, now));
         }
         let costs = Costs::new(compiled, now);
-        let (way, reason) = choose(compiled, engine, now, &costs)?;
-        let tables = way == Way::Tables;
-        let by_tables = if tables { costs.fit } else { 0 };
-        let by_walk = if way == Way::Walk { compiled.trees.len() } else { costs.wide };
-        let work = match way {
-            Way::Walk => cost::of_walking(compiled, now),
-            Way::Tables => costs.rest + costs.tables,
-            Way::Pairs => costs.rest + costs.pairs,
+        let (ways, reason) = choose(compiled, engine, now, &costs)?;
+        let fit = match ways.fit {
+            Way::Tables => costs.tables,
+            Way::Counts => costs.counts,
+            Way::Pairs => costs.pairs,
+            Way::Walk => 0.0,
         };
-        Ok(Self {
-            by_pairs: compiled.trees.len() - by_tables - by_walk,
-            seconds: 1e-9 * (work + costs.write),
-            bytes: if tables { costs.table_bytes.min(now.memory_limit) } else { 0 },
-            rent: costs.pairs,
-            by_tables,
-            by_walk,
+        let rest = match ways.rest {
+            Way::Walk => cost::of_walking(compiled, now),
+            Way::Counts => costs.rest_counts,
+            Way::Tables | Way::Pairs => costs.rest_pairs,
+        };
+        let mut plan = Self {
+            by_tables: 0,
+            by_counts: 0,
+            by_pairs: 0,
+            by_walk: 0,
+            seconds: 1e-9 * (fit + rest + costs.write),
+            bytes: if ways.fit == Way::Tables { costs.table_bytes.min(now.memory_limit) } else { 0 },
+            rent: costs.pairs.min(costs.counts),
+            ways,
             reason,
-            tables,
             n_rows: now.rows,
             index: now.index,
             engine,
-        })
+        };
+        for tree in &compiled.trees {
+            *match plan.way(tree) {
+                Way::Tables => &mut plan.by_tables,
+                Way::Counts => &mut plan.by_counts,
+                Way::Pairs => &mut plan.by_pairs,
+                Way::Walk => &mut plan.by_walk,
+            } += 1;
+        }
+        if plan.by_counts > 0 {
+            plan.bytes += ROUND_BYTES;
+        }
+        Ok(plan)
     }
 
     /// The plan if all trees have tables already.
@@ -141,79 +172,98 @@ impl Plan {
             index: now.index,
             engine,
             by_tables: compiled.trees.len(),
+            by_counts: 0,
             by_pairs: 0,
             by_walk: 0,
             seconds: 1e-9 * cost::of_looking_up(compiled, now),
             bytes: 0,
             reason: ALREADY.into(),
-            tables: true,
+            ways: Ways { fit: Way::Tables, rest: Way::Counts },
             rent: 0.0,
         }
     }
 
-    /// Whether a tree is explained by tables.
-    pub(crate) fn has_tables(&self, tree: &CompiledTree) -> bool {
-        self.tables && tree.can_have_tables()
+    /// Whether the trees that can have tables use them.
+    pub(crate) fn has_tables(&self) -> bool {
+        self.ways.fit == Way::Tables
     }
 
-    /// Whether a tree without tables is walked instead of explained by sparse pairs.
-    pub(crate) fn walks(&self, tree: &CompiledTree) -> bool {
-        self.engine == Engine::Traversal || tree.max_path > MAX_PLAYERS
+    /// How a tree is explained.
+    pub(crate) fn way(&self, tree: &CompiledTree) -> Way {
+        if tree.can_have_tables() {
+            self.ways.fit
+        } else if tree.max_path > MAX_PLAYERS {
+            Way::Walk
+        } else {
+            self.ways.rest
+        }
     }
 }
 
 const ALREADY: &str = "the tables are there already";
 
-/// The way to take, and why; or an error that says why the requested engine cannot do it.
-fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Costs) -> Result<(Way, String)> {
+/// The ways to take, and why; or an error that says why the requested engine cannot do it.
+fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Costs) -> Result<(Ways, String)> {
     let n_trees = compiled.trees.len();
+    let all = |way: Way| Ways { fit: way, rest: way };
+    // Without a background there is nothing to count: trees without tables are explained leaf by leaf.
+    let counts = if now.background > 0 { Way::Counts } else { Way::Pairs };
     match engine {
-        Engine::Traversal => Ok((Way::Walk, "the traversal was asked for".into())),
+        Engine::Traversal => Ok((all(Way::Walk), "the traversal was asked for".into())),
         Engine::Sparse if costs.wide > 0 => Err(engine.cannot(format!(
             "holds up to {MAX_PLAYERS} players on a path, but {} of {n_trees} trees have more; use \"auto\" or \
              \"traversal\"",
             costs.wide
         ))),
-        Engine::Sparse => Ok((Way::Pairs, "sparse pairs were asked for".into())),
-        Engine::Pattern if costs.fit < n_trees => Err(engine.cannot(too_large_for_tables(compiled))),
-        Engine::Pattern if !costs.countable => Err(engine.cannot(format!(
-            "needs about {:.1e} bytes to count the background's patterns, more than half of the memory limit of {} \
-             bytes; use \"auto\" or \"sparse\", or raise memory_limit",
-            costs.count_bytes, now.memory_limit
-        ))),
-        Engine::Pattern => Ok((Way::Tables, "pattern tables were asked for".into())),
-        Engine::Auto if costs.fit == 0 => {
-            Ok((Way::Pairs, "every tree has paths with too many players for tables".into()))
+        Engine::Sparse => Ok((all(Way::Pairs), "sparse pairs were asked for".into())),
+        Engine::Counts => Ok((all(counts), "ranked counts were asked for".into())),
+        // Which way a tree goes must not depend on the number of rows.
+        Engine::Pattern => {
+            let fit = if costs.countable { Way::Tables } else { counts };
+            Ok((Ways { fit, rest: counts }, "the pattern engine was asked for".into()))
         }
-        Engine::Auto if !costs.countable => Ok((
-            Way::Pairs,
-            format!("counting the background's patterns would need about {:.1e} bytes", costs.count_bytes),
-        )),
-        Engine::Auto if now.built => Ok((Way::Tables, ALREADY.into())),
-        Engine::Auto => {
-            let way = if costs.tables < (costs.pairs + now.rent).max(CHEAP) { Way::Tables } else { Way::Pairs };
-            let reason = format!(
-                "for {} rows and {} background rows, {} of {n_trees} trees would take {:.2e} s by tables and {:.2e} s by \
-                 pairs, after {:.2e} s by pairs in earlier calls",
-                now.rows,
-                now.background,
-                costs.fit,
-                costs.tables * 1e-9,
-                costs.pairs * 1e-9,
-                now.rent * 1e-9,
-            );
-            Ok((way, reason))
-        }
+        Engine::Auto => Ok(cheapest(n_trees, now, costs)),
     }
 }
 
-fn too_large_for_tables(compiled: &Compiled) -> String {
-    let mut trees = compiled.trees.iter().enumerate();
-    let (t, tree) = trees.find(|(_, tree)| !tree.can_have_tables()).expect("some tree is too large");
-    format!(
-        "has tables of 2^players entries per leaf, for at most {TABLE_PLAYERS} players on a path and {MOST_ENTRIES:.0e} \
-         entries per tree; tree {t} has up to {} players on a path and {:.0e} entries; use \"auto\" or \"sparse\", or \
-         group features",
-        tree.max_path, tree.shape.entries
-    )
+/// The cheapest ways, and why.
+fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String) {
+    let cheaper = |counts: f64, pairs: f64| if counts < pairs { Way::Counts } else { Way::Pairs };
+    let rest = cheaper(costs.rest_counts, costs.rest_pairs);
+    let without = cheaper(costs.counts, costs.pairs);
+    if costs.fit == 0 {
+        let reason = format!(
+            "every tree has paths with too many players for tables; for {} rows and {} background rows they would take \
+             {:.2e} s by ranked counts and {:.2e} s by pairs",
+            now.rows,
+            now.background,
+            costs.rest_counts * 1e-9,
+            costs.rest_pairs * 1e-9,
+        );
+        return (Ways { fit: without, rest }, reason);
+    }
+    if !costs.countable {
+        let reason = format!("counting the background's patterns would need about {:.1e} bytes", costs.count_bytes);
+        return (Ways { fit: without, rest }, reason);
+    }
+    if now.built {
+        return (Ways { fit: Way::Tables, rest }, ALREADY.into());
+    }
+    // Tables that are too large to be kept serve this call alone.
+    let kept = costs.table_bytes <= now.memory_limit;
+    let once = costs.counts.min(costs.pairs);
+    let most = if kept { (once + now.rent).max(CHEAP) } else { once };
+    let fit = if costs.tables < most { Way::Tables } else { without };
+    let reason = format!(
+        "for {} rows and {} background rows, {} of {n_trees} trees would take {:.2e} s by tables, {:.2e} s by ranked \
+         counts and {:.2e} s by pairs, after {:.2e} s without tables in earlier calls",
+        now.rows,
+        now.background,
+        costs.fit,
+        costs.tables * 1e-9,
+        costs.counts * 1e-9,
+        costs.pairs * 1e-9,
+        now.rent * 1e-9,
+    );
+    (Ways { fit, rest }, reason)
 }

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::cells::CellMap;
 use super::transform::Transform;
 use super::units::MAX_BITS;
 use super::{PatternForest, PatternWeights, TreeUnits};
+use crate::engine::cells::CellMap;
 use crate::engine::compiled::{Compiled, CompiledTree, Leaf};
 use crate::error::{Error, Result};
 use crate::index::{Index, Integral};

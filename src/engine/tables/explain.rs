@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use super::build::{Ingredients, Piece, unit_size};
-use super::cells::CellMap;
 use super::unit_index::{Slots, UnitVisitor, indices};
 use super::{PatternForest, PatternWeights};
+use crate::engine::cells::CellMap;
 use crate::engine::codes::{Code, of_width};
 use crate::engine::task::Task;
 use crate::error::Result;
@@ -156,39 +156,10 @@ impl RowPass<'_> {
         }
         let mut sums = vec![[0.0; R]; n_blocks * self.cells.count()];
         if !self.zeros {
-            self.exchange(&mut sums, out, |sum, cell| *sum = *cell);
+            self.cells.exchange(&mut sums, out, |sum, cell| *sum = *cell);
         }
         widest(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
-        self.exchange(&mut sums, out, |sum, cell| *cell = *sum);
-    }
-
-    /// Copies between the sums of blocks (cell by cell) and the result (row by row, each pair in both places).
-    fn exchange<const R: usize>(
-        &self,
-        sums: &mut [[f64; R]],
-        out: &mut [f64],
-        mut copy: impl FnMut(&mut f64, &mut f64),
-    ) {
-        let CellMap { order, n_players: p, n_outputs: k } = self.cells;
-        let row_cells = if order == 1 { p * k } else { p * p * k };
-        for (sums, out) in sums.chunks_exact_mut(self.cells.count()).zip(out.chunks_mut(R * row_cells)) {
-            if order == 1 {
-                for (r, out) in out.chunks_exact_mut(row_cells).enumerate() {
-                    sums.iter_mut().zip(out).for_each(|(sum, cell)| copy(&mut sum[r], cell));
-                }
-                continue;
-            }
-            // Pair by pair, since the sums of all pairs may not fit in cache and would be read once for every row.
-            for (i, j) in (0..p).flat_map(|i| (i..p).map(move |j| (i, j))) {
-                for output in 0..k {
-                    let sums = &mut sums[self.cells.number(i, j, output)];
-                    for (sum, out) in sums.iter_mut().zip(out.chunks_exact_mut(row_cells)) {
-                        copy(sum, &mut out[(i * p + j) * k + output]);
-                        copy(sum, &mut out[(j * p + i) * k + output]);
-                    }
-                }
-            }
-        }
+        self.cells.exchange(&mut sums, out, |sum, cell| *cell = *sum);
     }
 }
 

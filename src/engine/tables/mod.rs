@@ -18,7 +18,6 @@
 //! | `explain` | rows through the tables |
 
 mod build;
-mod cells;
 mod cut;
 mod explain;
 mod histogram;

@@ -44,7 +44,7 @@ def explainers(model: Any, background: Array, **options: Any) -> Iterator[TreeEx
         try:
             explainer = TreeExplainer(model, background, engine=engine, **options)
         except InputError as error:
-            if f'engine "{engine}"' not in str(error) or engine not in ("pattern", "sparse"):
+            if f'engine "{engine}"' not in str(error) or engine != "sparse":
                 raise
             continue
         yield explainer

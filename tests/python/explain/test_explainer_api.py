@@ -584,7 +584,7 @@ def test_without_data_the_first_rows_that_come_are_verified() -> None:
             assert explain.shap_values(rows()).shape == (60, 5)
 
 
-@pytest.mark.parametrize("engine", ["auto", "pattern", "sparse", "traversal"])
+@pytest.mark.parametrize("engine", ["auto", "pattern", "counts", "sparse", "traversal"])
 def test_every_engine_gives_the_same_values(engine: str) -> None:
     X = rows()[:9]
     expected = TreeExplainer(classifier(), rows(), engine="traversal").taylor_values(X)
@@ -595,10 +595,14 @@ def test_every_engine_gives_the_same_values(engine: str) -> None:
 
 def test_a_plan_says_what_would_run() -> None:
     plan = TreeExplainer(regressor(), rows(), engine="traversal").explain_plan(7)
-    assert (plan.trees_by_tables, plan.trees_by_pairs, plan.trees_by_walk) == (0, 0, 8)
+    ways = (plan.trees_by_tables, plan.trees_by_counts, plan.trees_by_pairs, plan.trees_by_walk)
+    assert ways == (0, 0, 0, 8)
     assert str(plan).startswith("8 trees by the traversal: about ")
     chosen = TreeExplainer(regressor(), rows()).explain_plan(0, index="taylor")
-    assert chosen.trees_by_tables + chosen.trees_by_pairs + chosen.trees_by_walk == 8
+    assert chosen.trees_by_tables + chosen.trees_by_counts + chosen.trees_by_pairs + chosen.trees_by_walk == 8
+    counts = TreeExplainer(regressor(), rows(), engine="counts").explain_plan(7)
+    assert counts.trees_by_counts == 8
+    assert str(counts).startswith("8 trees by ranked counts: about ")
     for wrong in (-1, 1.5, True):
         with pytest.raises(InputError, match="n must be a number of rows"):
             TreeExplainer(regressor(), rows()).explain_plan(wrong)  # type: ignore[arg-type]

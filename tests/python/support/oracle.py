@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Predict = Callable[[Any], Any]
 
-ENGINES = ("traversal", "pattern", "sparse", "auto")
+ENGINES = ("traversal", "pattern", "counts", "sparse", "auto")
 """Every engine there is: what holds must hold for each."""
 
 

@@ -4,7 +4,8 @@ use arborshap::{Engine, Explainer, Forest, Index, Job, Players};
 
 use crate::support::inputs::Matrix;
 
-pub(crate) const ENGINES: [Engine; 4] = [Engine::Traversal, Engine::Pattern, Engine::Sparse, Engine::Auto];
+pub(crate) const ENGINES: [Engine; 5] =
+    [Engine::Traversal, Engine::Pattern, Engine::Counts, Engine::Sparse, Engine::Auto];
 
 pub(crate) const INDICES: [Index; 4] = [Index::Shapley, Index::Banzhaf, Index::Taylor, Index::Interaction];
 

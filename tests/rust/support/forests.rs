@@ -84,8 +84,32 @@ pub(crate) fn some_parts(c: &mut Choices, n_features: usize, n_outputs: usize) -
     (0..=c.below(MAX_TREES)).map(|_| parts(c, n_features, n_outputs, None)).collect()
 }
 
-/// Grows a tree from the root by giving one of its open nodes two children, or making it a leaf.
+/// A tree of one long path, with leaves and a few splits beside it; some features come back.
+pub(crate) fn deep_parts(c: &mut Choices, n_features: usize, n_outputs: usize) -> Parts {
+    let alike = c.flag().then(|| (c.of(&PRECISION), c.of(&MISSING)));
+    let depth = n_features + c.below(4);
+    grow(c, n_features, n_outputs, alike, |c, nodes, open| {
+        // The newest node goes on; of the others, some have children of their own.
+        let newest = open.len() - 1;
+        if nodes <= 2 * depth { (newest, false) } else { (newest, c.below(4) > 0 || nodes > 3 * depth) }
+    })
+}
+
+/// A small tree: any of its open nodes is given two children, or made a leaf.
 fn parts(c: &mut Choices, n_features: usize, n_outputs: usize, alike: Option<(Precision, Missing)>) -> Parts {
+    grow(c, n_features, n_outputs, alike, |c, nodes, open| {
+        (c.below(open.len()), nodes + 2 > MAX_NODES || c.below(4) == 0)
+    })
+}
+
+/// Grows a tree from the root: `next` says which of the open nodes is the next one, and whether it becomes a leaf.
+fn grow(
+    c: &mut Choices,
+    n_features: usize,
+    n_outputs: usize,
+    alike: Option<(Precision, Missing)>,
+    next: impl Fn(&mut Choices, usize, &[usize]) -> (usize, bool),
+) -> Parts {
     let output = match c.below(n_outputs + 1) {
         k if k < n_outputs => Output::One(k),
         _ => Output::All,
@@ -94,8 +118,9 @@ fn parts(c: &mut Choices, n_features: usize, n_outputs: usize, alike: Option<(Pr
     let (mut nodes, mut values) = (vec![Node::Leaf(0)], Vec::new());
     let mut open = vec![0_usize];
     while !open.is_empty() {
-        let n = open.swap_remove(c.below(open.len()));
-        if n_features == 0 || nodes.len() + 2 > MAX_NODES || c.below(4) == 0 {
+        let (at, leaf) = next(c, nodes.len(), &open);
+        let n = open.swap_remove(at);
+        if n_features == 0 || leaf {
             nodes[n] = Node::Leaf((values.len() / width) as u32);
             values.extend((0..width).map(|_| value(c)));
         } else {

@@ -1,0 +1,97 @@
+//! The distinct ones of many patterns.
+
+use super::walk::Pattern;
+
+/// A pattern that can be looked up.
+pub(super) trait Word: Pattern {
+    /// A pattern that nothing is disjoint from, except the empty one: it stands for nobody.
+    const ALL: Self;
+    /// Spreads patterns over the numbers below `2^bits`.
+    fn hash(self, bits: u32) -> usize;
+    /// The lowest bits.
+    fn low(self, bits: usize) -> usize;
+    fn size(self) -> usize;
+    fn has(self, position: usize) -> bool;
+    fn is_disjoint(self, other: Self) -> bool;
+}
+
+macro_rules! word {
+    ($t:ty, $factor:literal) => {
+        impl Word for $t {
+            const ALL: Self = Self::MAX;
+            #[inline(always)]
+            fn hash(self, bits: u32) -> usize {
+                (self.wrapping_mul($factor) >> (Self::BITS - bits)) as usize
+            }
+            #[inline(always)]
+            fn low(self, bits: usize) -> usize {
+                self as usize & ((1 << bits) - 1)
+            }
+            #[inline(always)]
+            fn size(self) -> usize {
+                self.count_ones() as usize
+            }
+            #[inline(always)]
+            fn has(self, position: usize) -> bool {
+                self >> (position as u32 % Self::BITS) & 1 == 1
+            }
+            #[inline(always)]
+            fn is_disjoint(self, other: Self) -> bool {
+                self & other == 0
+            }
+        }
+    };
+}
+word!(u32, 0x9E37_79B1);
+word!(u64, 0x9E37_79B9_7F4A_7C15);
+
+/// An open hash table that is cleared by what it holds.
+pub(super) struct Distinct<P> {
+    /// The number of the pattern in `patterns`, plus one.
+    slots: Vec<u32>,
+    patterns: Vec<P>,
+    places: Vec<u32>,
+}
+
+impl<P: Word> Distinct<P> {
+    pub(super) fn new() -> Self {
+        Self { slots: Vec::new(), patterns: Vec::new(), places: Vec::new() }
+    }
+
+    /// In the order in which they came up.
+    pub(super) fn patterns(&self) -> &[P] {
+        &self.patterns
+    }
+
+    /// Finds the distinct patterns; calls `number(row, number of its pattern)`.
+    #[inline(always)]
+    pub(super) fn find(&mut self, all: &[P], mut number: impl FnMut(usize, u32)) {
+        for &place in &self.places {
+            self.slots[place as usize] = 0;
+        }
+        self.patterns.clear();
+        self.places.clear();
+        let size = (2 * all.len()).next_power_of_two().max(64);
+        if self.slots.len() != size {
+            self.slots = vec![0; size];
+        }
+        let (bits, mask) = (size.trailing_zeros(), size - 1);
+        for (row, &p) in all.iter().enumerate() {
+            let mut place = p.hash(bits);
+            let found = loop {
+                let slot = self.slots[place & mask];
+                if slot == 0 {
+                    self.patterns.push(p);
+                    self.places.push((place & mask) as u32);
+                    self.slots[place & mask] = self.patterns.len() as u32;
+                    break self.patterns.len() - 1;
+                }
+                if self.patterns[slot as usize - 1] == p {
+                    break slot as usize - 1;
+                }
+                place += 1;
+            };
+            number(row, found as u32);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! A tree as this engine goes through it: depth first, with the positions of the players on the path.
+
+use std::ops::Range;
+
+use super::coefficients::MOST_OTHERS;
+use crate::engine::codes::CodeTest;
+use crate::engine::compiled::{Child, CompiledTree, Place};
+
+/// A step of the way through a tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step {
+    /// To a split.
+    Enter(u32),
+    /// Away from a split whose player was new to the path, and from its position.
+    Leave(u32),
+}
+
+/// How the leaves of a split are worked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Both leaves of a split together, by a table of ranked counts.
+    Ranked,
+    /// Leaf by leaf, by the distinct patterns that meet.
+    Joined,
+}
+
+/// What there is to know about a split.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub(super) test: CodeTest,
+    /// The split's player, as the game numbers it.
+    pub(super) player: u32,
+    /// The position of the player on the path.
+    pub(super) own: u32,
+    /// Whether the player is new to the path.
+    pub(super) fresh: bool,
+    /// How many players the path has besides the split's own.
+    pub(super) others: u32,
+    /// The numbers of the children that are leaves.
+    pub(super) leaves: [Option<u32>; 2],
+    /// Where the split's pattern is kept on the way down, and where that of its left child; the right one's comes next.
+    pub(super) slot: u32,
+    pub(super) child_slot: u32,
+    /// The step after the split's subtree.
+    pub(super) end: u32,
+    /// The items of the split's subtree, its own first: splits by tables, and leaves by joins.
+    ranked: [u32; 2],
+    joined: [u32; 2],
+    by_table: bool,
+}
+
+impl Site {
+    /// The items of the split's subtree.
+    #[inline(always)]
+    pub(super) fn items(&self, way: Way) -> Range<u32> {
+        let [start, end] = if way == Way::Ranked { self.ranked } else { self.joined };
+        start..end
+    }
+
+    /// The number of the split's own table, if it has one.
+    #[inline(always)]
+    pub(super) fn table(&self) -> Option<u32> {
+        self.by_table.then_some(self.ranked[0])
+    }
+
+    /// The leaves that are joined: which child, which leaf, and its number among the joined ones.
+    #[inline(always)]
+    pub(super) fn joined(&self) -> impl Iterator<Item = (usize, u32, u32)> {
+        let leaves = if self.by_table { [None; 2] } else { self.leaves };
+        let first = self.joined[0];
+        let leaf = move |(side, leaf): (usize, Option<u32>)| Some((side, leaf?));
+        leaves.into_iter().enumerate().filter_map(leaf).zip(first..).map(|((side, leaf), item)| (side, leaf, item))
+    }
+
+    /// Rows by class: left, right and, if the player was on the path before, failed further up.
+    pub(super) fn classes(&self) -> usize {
+        if self.fresh { 2 } else { 3 }
+    }
+
+    /// How many entries the split's table has.
+    pub(super) fn entries(&self) -> usize {
+        self.classes() << self.others
+    }
+
+    /// Whether nothing else gives to the split's player: its table's numbers then need no position.
+    #[inline(always)]
+    pub(super) fn direct(&self) -> bool {
+        self.by_table && self.fresh && self.leaves[0].is_some() && self.leaves[1].is_some()
+    }
+}
+
+/// A tree ready to be gone through.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) steps: Vec<Step>,
+    pub(super) sites: Vec<Site>,
+    /// The splits with tables, and the splits of joined leaves.
+    pub(super) ranked: Vec<u32>,
+    pub(super) joined: Vec<u32>,
+    /// The most players on the path to a leaf of either kind.
+    pub(super) positions: [usize; 2],
+    pub(super) slots: usize,
+}
+
+impl Layout {
+    /// With tables for splits of up to `most` other players.
+    pub(super) fn new(tree: &CompiledTree, most: usize) -> Self {
+        let mut layout = Self {
+            steps: Vec::new(),
+            sites: Vec::with_capacity(tree.splits.len()),
+            ranked: Vec::new(),
+            joined: Vec::new(),
+            positions: [0; 2],
+            slots: 1,
+        };
+        let mut path = Path { position: vec![None; tree.players.len()], players: Vec::new() };
+        // A split to enter and its slot, or a split to leave.
+        let mut stack = vec![(tree.root, Some(0))];
+        while let Some((child, slot)) = stack.pop() {
+            let Place::Split(n) = child.place() else { continue };
+            match slot {
+                Some(slot) => {
+                    layout.enter(tree, n, slot, &mut path, most.min(MOST_OTHERS));
+                    let below = layout.sites[n].child_slot;
+                    stack.push((child, None));
+                    stack.push((tree.splits[n].right, Some(below + 1)));
+                    stack.push((tree.splits[n].left, Some(below)));
+                }
+                None => layout.leave(n, &mut path),
+            }
+        }
+        layout
+    }
+
+    fn enter(&mut self, tree: &CompiledTree, n: usize, slot: u32, path: &mut Path, most: usize) {
+        let split = &tree.splits[n];
+        debug_assert_eq!(n, self.sites.len(), "splits stand in depth-first order");
+        let (own, fresh) = path.enter(split.player);
+        let leaves = [split.left, split.right].map(leaf);
+        let any = leaves.iter().any(Option::is_some);
+        let by_table = any && path.players.len() - 1 <= most;
+        let child_slot = (slot + 1) / 2 * 2 + 1;
+        self.sites.push(Site {
+            test: split.test,
+            player: tree.players[split.player as usize],
+            own,
+            fresh,
+            others: path.players.len() as u32 - 1,
+            leaves,
+            slot,
+            child_slot,
+            end: 0,
+            ranked: [self.ranked.len() as u32, 0],
+            joined: [self.joined.len() as u32, 0],
+            by_table,
+        });
+        self.steps.push(Step::Enter(n as u32));
+        self.slots = self.slots.max(child_slot as usize + 2);
+        if any {
+            let positions = &mut self.positions[usize::from(!by_table)];
+            *positions = path.players.len().max(*positions);
+        }
+        if by_table {
+            self.ranked.push(n as u32);
+        } else {
+            self.joined.extend(leaves.iter().flatten().map(|_| n as u32));
+        }
+    }
+
+    fn leave(&mut self, n: usize, path: &mut Path) {
+        let site = &mut self.sites[n];
+        if site.fresh {
+            path.leave();
+            self.steps.push(Step::Leave(n as u32));
+        }
+        site.end = self.steps.len() as u32;
+        site.ranked[1] = self.ranked.len() as u32;
+        site.joined[1] = self.joined.len() as u32;
+    }
+}
+
+fn leaf(child: Child) -> Option<u32> {
+    match child.place() {
+        Place::Leaf(leaf) => Some(leaf as u32),
+        Place::Split(_) => None,
+    }
+}
+
+/// The distinct players of the path, and where each of them is on it.
+struct Path {
+    position: Vec<Option<u32>>,
+    players: Vec<u32>,
+}
+
+impl Path {
+    /// The position of a player, and whether it is new to the path.
+    fn enter(&mut self, player: u32) -> (u32, bool) {
+        if let Some(at) = self.position[player as usize] {
+            return (at, false);
+        }
+        let at = self.players.len() as u32;
+        self.position[player as usize] = Some(at);
+        self.players.push(player);
+        (at, true)
+    }
+
+    fn leave(&mut self) {
+        if let Some(player) = self.players.pop() {
+            self.position[player as usize] = None;
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The patterns of a block of rows on its way through a tree. A pattern has a bit for each player of the path that the
+//! row fails.
+
+use std::ops::Range;
+
+use super::layout::{Layout, Site, Step, Way};
+use crate::engine::codes::{BLOCK, Code};
+use crate::simd::Kernel;
+
+/// An unsigned integer with a bit for each player of a path.
+pub(super) trait Pattern: Copy + Default + Eq + Send + Sync + std::ops::BitOr<Output = Self> {
+    fn bit(position: u32) -> Self;
+}
+
+macro_rules! pattern {
+    ($($t:ty)*) => { $(impl Pattern for $t {
+        #[inline(always)]
+        fn bit(position: u32) -> Self {
+            1 << position
+        }
+    })* };
+}
+pattern!(u16 u32 u64);
+
+/// Finds the patterns of a block of rows at joined leaves.
+pub(super) struct Patterns<'a, C, P> {
+    pub(super) layout: &'a Layout,
+    pub(super) items: Range<u32>,
+    /// The codes of the block.
+    pub(super) codes: &'a [C],
+    pub(super) slots: &'a mut Vec<[P; BLOCK]>,
+    /// The patterns at each leaf.
+    pub(super) out: &'a mut [[P; BLOCK]],
+}
+
+impl<C: Code, P: Pattern> Kernel for Patterns<'_, C, P> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { layout, items, codes, slots, out } = self;
+        slots.resize(layout.slots.max(slots.len()), [P::default(); BLOCK]);
+        let mut at = 0;
+        while let Some(&step) = layout.steps.get(at) {
+            at += 1;
+            let Step::Enter(n) = step else { continue };
+            let site = &layout.sites[n as usize];
+            if !meets(&site.items(Way::Joined), &items) {
+                at = site.end as usize;
+                continue;
+            }
+            descend(site, codes, slots);
+            for (side, _, item) in site.joined() {
+                if items.contains(&item) {
+                    out[(item - items.start) as usize] = slots[site.child_slot as usize + side];
+                }
+            }
+        }
+    }
+}
+
+/// Finds the indices of a block of rows in the tables of splits: the class (0 left, 1 right, 2 failed the split's player
+/// further up), then a bit for each of the other players that the row fails.
+pub(super) struct Indices<'a, C> {
+    pub(super) layout: &'a Layout,
+    pub(super) items: Range<u32>,
+    /// The codes of the block.
+    pub(super) codes: &'a [C],
+    pub(super) slots: &'a mut Vec<[u16; BLOCK]>,
+    /// The indices in each table.
+    pub(super) out: &'a mut [[u16; BLOCK]],
+}
+
+impl<C: Code> Kernel for Indices<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { layout, items, codes, slots, out } = self;
+        slots.resize(layout.slots.max(slots.len()), [0; BLOCK]);
+        let mut at = 0;
+        while let Some(&step) = layout.steps.get(at) {
+            at += 1;
+            let Step::Enter(n) = step else { continue };
+            let site = &layout.sites[n as usize];
+            let below = site.items(Way::Ranked);
+            if !meets(&below, &items) {
+                at = site.end as usize;
+                continue;
+            }
+            if let Some(item) = site.table().filter(|item| items.contains(item)) {
+                let out = &mut out[(item - items.start) as usize];
+                index(site, &slots[site.slot as usize], column(site, codes), out);
+                if below.len() == 1 {
+                    continue;
+                }
+            }
+            descend(site, codes, slots);
+        }
+    }
+}
+
+/// Whether two ranges have an item in common.
+#[inline(always)]
+pub(super) fn meets(a: &Range<u32>, b: &Range<u32>) -> bool {
+    a.start.max(b.start) < a.end.min(b.end)
+}
+
+#[inline(always)]
+fn column<'a, C: Code>(site: &Site, codes: &'a [C]) -> &'a [C; BLOCK] {
+    codes[site.test.column as usize * BLOCK..][..BLOCK].try_into().expect("a block has BLOCK rows")
+}
+
+/// The patterns of both children.
+#[inline(always)]
+fn descend<C: Code, P: Pattern>(site: &Site, codes: &[C], slots: &mut [[P; BLOCK]]) {
+    let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
+    let column = column(site, codes);
+    let (above, below) = slots.split_at_mut(site.child_slot as usize);
+    let above = &above[site.slot as usize];
+    let [left, right, ..] = below else { unreachable!("both children have a slot") };
+    let (none, failed) = (P::default(), P::bit(site.own));
+    for r in 0..BLOCK {
+        let passes = column[r].within(lo, span);
+        left[r] = above[r] | if passes { none } else { failed };
+        right[r] = above[r] | if passes { failed } else { none };
+    }
+}
+
+#[inline(always)]
+fn index<C: Code>(site: &Site, above: &[u16; BLOCK], column: &[C; BLOCK], out: &mut [u16; BLOCK]) {
+    let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
+    let right = 1_u16 << site.others;
+    if site.fresh {
+        for r in 0..BLOCK {
+            out[r] = above[r] | if column[r].within(lo, span) { 0 } else { right };
+        }
+        return;
+    }
+    let low = (1_u16 << site.own) - 1;
+    for r in 0..BLOCK {
+        let others = (above[r] & low) | (above[r] >> 1 & !low);
+        let side = if column[r].within(lo, span) { 0 } else { right };
+        out[r] = others | if above[r] & (low + 1) != 0 { right << 1 } else { side };
+    }
+}

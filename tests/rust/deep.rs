@@ -1,0 +1,97 @@
+//! Paths of 1 to 40 players: ranked counts and the distinct patterns that meet, against the other engines.
+
+use arborshap::{Engine, Forest, Index, Job, Players};
+use proptest::prelude::*;
+
+use crate::support::choices::{Choices, cases, choices};
+use crate::support::engines::{INDICES, assert_close, assert_same, explain};
+use crate::support::forests::{LARGEST_VALUE, deep_parts};
+use crate::support::inputs::{Case, Matrix, matrix};
+
+const SCALE: f64 = 5.0 * LARGEST_VALUE;
+
+/// Rows that differ from the first one in a few columns each: two of them often meet far down a path.
+fn similar(c: &mut Choices, forest: &Forest, first: &Matrix, n: usize) -> Matrix {
+    let others = matrix(c, forest, n, false);
+    let cells = (0..n).flat_map(|row| {
+        let often = 1 + c.below(4);
+        let pick = |f: usize, c: &mut Choices| {
+            if c.below(often) == 0 { others.rows().get(row, f) } else { first.rows().get(0, f) }
+        };
+        (0..first.width).map(|f| pick(f, c)).collect::<Vec<f64>>()
+    });
+    Matrix::new(cells.collect(), first.width)
+}
+
+fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
+    let (n_features, n_outputs) = (1 + c.below(40), 1 + c.below(3));
+    let trees = (0..1 + c.below(2)).map(|_| deep_parts(c, n_features, n_outputs).tree()).collect();
+    let forest = Forest::new(trees, n_features, vec![0.5; n_outputs]).expect("the generator makes valid forests");
+    let first = matrix(c, &forest, 1, false);
+    let (x, z) = (similar(c, &forest, &first, n), similar(c, &forest, &first, m));
+    let weights = c.one_in(3).then(|| (0..m).map(|_| (1 + c.below(9)) as f64 / 7.0).collect());
+    let count = 1 + c.below(n_features);
+    let player = |f: usize| (f * 7 % count) as u32;
+    let groups = || Players::grouped((0..n_features).map(player).collect(), count).expect("a map in range");
+    let players = if c.one_in(4) { groups() } else { Players::single(n_features) };
+    Case { forest, players, x, z, weights }
+}
+
+fn engines_agree(case: &Case) {
+    let explainer = case.explainer();
+    for index in INDICES {
+        let want = explain(Engine::Traversal, &explainer, &case.x, index, 1);
+        for engine in [Engine::Counts, Engine::Pattern, Engine::Sparse] {
+            let got = explain(engine, &explainer, &case.x, index, 1);
+            assert_close(&got, &want, SCALE, &format!("{index:?} by {engine:?}"));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn engines_agree_on_deep_trees(mut c in choices()) {
+        let (n, m) = (c.of(&[1, 5, 127, 130]), c.of(&[1, 7, 128, 131]));
+        engines_agree(&deep(&mut c, n, m));
+    }
+}
+
+/// More rows than 16 bits count, with and without weights.
+#[test]
+fn counts_of_many_background_rows() {
+    for weighted in [false, true] {
+        let mut c = Choices::fixed(21, 3_000_000);
+        let mut case = deep(&mut c, 3, 70_000);
+        case.weights = weighted.then(|| (0..70_000).map(|row| 0.5 + f64::from(row % 3)).collect());
+        let explainer = case.explainer();
+        let want = explain(Engine::Sparse, &explainer, &case.x, Index::Shapley, 2);
+        assert!(want.iter().any(|&value| value != 0.0));
+        let got = explain(Engine::Counts, &explainer, &case.x, Index::Shapley, 2);
+        assert_close(&got, &want, SCALE, "70,000 background rows");
+    }
+}
+
+/// A row's values are the same to the last bit for any threads, alone or among others, by tables of either kind.
+#[test]
+fn any_threads_and_any_batch() {
+    for seed in 0..6 {
+        let mut c = Choices::fixed(30 + seed, 400_000);
+        let case = deep(&mut c, 2000, 300);
+        let explainer = case.explainer();
+        for index in INDICES {
+            let values = |x: &Matrix, threads: usize| {
+                explainer.explain(&x.rows(), index, Engine::Counts, &Job::new(threads)).expect("values")
+            };
+            let all = values(&case.x, 1);
+            assert_same(&values(&case.x, 3), &all, &format!("{index:?}, three threads"));
+            let cells = all.len() / case.x.len;
+            for (start, len) in [(0, 1), (127, 1), (128, 3), (5, 300), (1999, 1)] {
+                let rows: Vec<usize> = (start..start + len).collect();
+                let want = &all[start * cells..][..len * cells];
+                assert_same(&values(&case.x.select(&rows), 2), want, &format!("{index:?}, rows from {start}"));
+            }
+        }
+    }
+}
