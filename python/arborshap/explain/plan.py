@@ -17,10 +17,10 @@ class Plan:
     trees_by_tables
         Trees explained by pattern tables: cost n + m.
     trees_by_pairs
-        Trees explained by sparse pairs of patterns: cost n * m, for deep trees and small jobs. Without a background,
-        leaf by leaf.
+        Trees explained by sparse pairs of patterns: cost n * m, for deep trees and small jobs.
     trees_by_walk
-        Trees walked as the paper's algorithms do: no limit on their paths.
+        Trees walked as the paper's algorithms do: no limit on their paths. Without a background, trees walked once for
+        each block of rows.
     seconds
         Estimated time on one thread; good for comparing, not a promise.
     bytes
