@@ -205,7 +205,7 @@ impl Explainer {
         if out.is_empty() {
             return Ok(out);
         }
-        let trees = Division::new(compiled, plan, self.reference().is_none());
+        let trees = Division::new(compiled, plan);
         let task = |trees| Task { compiled, trees, rows, index: plan.index, job };
         let stages = [&trees.counts, &trees.pairs, &trees.walk].into_iter().filter(|trees| !trees.is_empty()).count();
         job.progress.announce(stages);
@@ -238,12 +238,8 @@ struct Division {
 }
 
 impl Division {
-    fn new(compiled: &Compiled, plan: &Plan, path_dependent: bool) -> Self {
-        let way = |t: usize| match plan.way(&compiled.trees[t]) {
-            Way::Counts | Way::Pairs if path_dependent => Way::Walk,
-            way => way,
-        };
-        let all = |wanted: Way| (0..compiled.trees.len()).filter(|&t| way(t) == wanted).collect();
+    fn new(compiled: &Compiled, plan: &Plan) -> Self {
+        let all = |way: Way| (0..compiled.trees.len()).filter(|&t| plan.way(&compiled.trees[t]) == way).collect();
         Self { tables: all(Way::Tables), counts: all(Way::Counts), pairs: all(Way::Pairs), walk: all(Way::Walk) }
     }
 }

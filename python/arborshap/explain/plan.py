@@ -21,10 +21,10 @@ class Plan:
         Number of trees explained by ranked counts of patterns, at a cost of n + m; this suits trees that are too deep
         for tables, or whose tables would cost more.
     trees_by_pairs
-        Number of trees explained by sparse pairs of patterns, at a cost of n * m; this suits small jobs. Without a
-        background, the trees are walked.
+        Number of trees explained by sparse pairs of patterns, at a cost of n * m; this suits small jobs.
     trees_by_walk
-        Number of trees walked as in the paper's algorithms, which puts no limit on the length of their paths.
+        Number of trees walked as in the paper's algorithms, which puts no limit on the length of their paths. Without a
+        background, each tree is walked once per block of rows.
     seconds
         Estimated time on one thread. It serves to compare plans; it is not a promise.
     bytes

@@ -2,7 +2,9 @@
 //!
 //! Four ways compute the same numbers. *Tables* cost n + m and are kept, but a table has $2^k$ entries for a path with k
 //! players. Ranked *counts* cost n + m too, for paths of up to 64 players, and are made anew for every call. *Sparse* pairs
-//! cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* has no limit at all. `cost` estimates what each way would take; this file chooses.
+//! cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* has no limit at all; without
+//! a background, it is one walk of each tree for a block of rows, and there are neither counts nor pairs. `cost` estimates
+//! what each way would take; this file chooses.
 
 mod cost;
 
@@ -67,7 +69,7 @@ pub struct Plan {
     pub by_counts: usize,
     /// Trees explained by sparse pairs.
     pub by_pairs: usize,
-    /// Trees walked pair by pair.
+    /// Trees walked: pair by pair, or once per block of rows if there is no background.
     pub by_walk: usize,
     /// Estimated seconds on one thread.
     pub seconds: f64,
@@ -77,7 +79,7 @@ pub struct Plan {
     pub reason: String,
     /// How the trees are explained that can have tables, and how the others.
     pub(crate) ways: Ways,
-    /// What this call spends, in nanoseconds, because trees that could have tables have none.
+    /// What this call spends more, in nanoseconds, because trees that could have tables have none.
     pub(crate) rent: f64,
 }
 
@@ -130,12 +132,13 @@ impl Plan {
             Way::Tables => costs.tables,
             Way::Counts => costs.counts,
             Way::Pairs => costs.pairs,
+            Way::Walk if now.background == 0 => costs.pairs,
             Way::Walk => 0.0,
         };
         let rest = match ways.rest {
-            Way::Walk => cost::of_walking(compiled, now),
+            Way::Walk if now.background > 0 => cost::of_walking(compiled, now),
             Way::Counts => costs.rest_counts,
-            Way::Tables | Way::Pairs => costs.rest_pairs,
+            _ => costs.rest_pairs,
         };
         let mut plan = Self {
             by_tables: 0,
@@ -144,7 +147,7 @@ impl Plan {
             by_walk: 0,
             seconds: 1e-9 * (fit + rest + costs.write),
             bytes: if ways.fit == Way::Tables { costs.table_bytes.min(now.memory_limit) } else { 0 },
-            rent: costs.pairs.min(costs.counts),
+            rent: (costs.pairs.min(costs.counts) - costs.look).max(0.0),
             ways,
             reason,
             n_rows: now.rows,
@@ -206,8 +209,8 @@ const ALREADY: &str = "the tables are there already";
 fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Costs) -> Result<(Ways, String)> {
     let n_trees = compiled.trees.len();
     let all = |way: Way| Ways { fit: way, rest: way };
-    // Without a background there is nothing to count: trees without tables are explained leaf by leaf.
-    let counts = if now.background > 0 { Way::Counts } else { Way::Pairs };
+    // Without a background there is nothing to count: trees without tables are walked.
+    let counts = if now.background > 0 { Way::Counts } else { Way::Walk };
     match engine {
         Engine::Traversal => Ok((all(Way::Walk), "the traversal was asked for".into())),
         Engine::Sparse if costs.wide > 0 => Err(engine.cannot(format!(
@@ -215,6 +218,9 @@ fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Cost
              \"traversal\"",
             costs.wide
         ))),
+        Engine::Sparse if now.background == 0 => {
+            Ok((all(Way::Walk), "there is no background to pair rows with".into()))
+        }
         Engine::Sparse => Ok((all(Way::Pairs), "sparse pairs were asked for".into())),
         Engine::Counts => Ok((all(counts), "ranked counts were asked for".into())),
         // Which way a tree goes must not depend on the number of rows.
@@ -228,18 +234,16 @@ fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Cost
 
 /// The cheapest ways, and why.
 fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String) {
-    let cheaper = |counts: f64, pairs: f64| if counts < pairs { Way::Counts } else { Way::Pairs };
+    let cheaper = |counts: f64, pairs: f64| match now.background {
+        0 => Way::Walk,
+        _ if counts < pairs => Way::Counts,
+        _ => Way::Pairs,
+    };
     let rest = cheaper(costs.rest_counts, costs.rest_pairs);
     let without = cheaper(costs.counts, costs.pairs);
     if costs.fit == 0 {
-        let reason = format!(
-            "every tree has paths with too many players for tables; for {} rows and {} background rows they would take \
-             {:.2e} s by ranked counts and {:.2e} s by pairs",
-            now.rows,
-            now.background,
-            costs.rest_counts * 1e-9,
-            costs.rest_pairs * 1e-9,
-        );
+        let others = others(now, costs.rest_counts, costs.rest_pairs);
+        let reason = format!("every tree has paths with too many players for tables; {others}");
         return (Ways { fit: without, rest }, reason);
     }
     if !costs.countable {
@@ -255,15 +259,23 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
     let most = if kept { (once + now.rent).max(CHEAP) } else { once };
     let fit = if costs.tables < most { Way::Tables } else { without };
     let reason = format!(
-        "for {} rows and {} background rows, {} of {n_trees} trees would take {:.2e} s by tables, {:.2e} s by ranked \
-         counts and {:.2e} s by pairs, after {:.2e} s without tables in earlier calls",
-        now.rows,
-        now.background,
+        "{} of {n_trees} trees would take {:.2e} s by tables; {}, and tables would have saved {:.2e} s in earlier calls",
         costs.fit,
         costs.tables * 1e-9,
-        costs.counts * 1e-9,
-        costs.pairs * 1e-9,
+        others(now, costs.counts, costs.pairs),
         now.rent * 1e-9,
     );
     (Ways { fit, rest }, reason)
+}
+
+/// What the ways without tables would take.
+fn others(now: &Circumstances, counts: f64, pairs: f64) -> String {
+    let (counts, pairs) = (counts * 1e-9, pairs * 1e-9);
+    match now.background {
+        0 => format!("for {} rows they would take {pairs:.2e} s by walking", now.rows),
+        m => format!(
+            "for {} rows and {m} background rows they would take {counts:.2e} s by ranked counts and {pairs:.2e} s by pairs",
+            now.rows
+        ),
+    }
 }
