@@ -103,8 +103,8 @@ def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) 
         return  # every machine has this much, and asking costs more than a small result
     most = _core.available_memory() if limit is None else limit
     if size > most:
-        where = "this machine has free" if limit is None else "memory_limit allows"
+        room = f"this machine has {most:,} free" if limit is None else f"memory_limit allows {most:,}"
         raise MemoryError(
-            f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes, but {where} {most:,}; "
+            f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes, but {room}; "
             "explain fewer rows at a time, or pass dtype=np.float32 to halve it"
         )

@@ -46,7 +46,7 @@ BAD_ROWS: list[Any] = [
     pytest.param(lambda: np.array([["x", "y", "z"]]), "column 'a' has dtype <U1", id="array of strings"),
     pytest.param(lambda: np.zeros((2, 3), dtype=complex), "column 'a' has dtype complex128", id="complex"),
     pytest.param(lambda: [[1.0, 2.0, 3.0], [1.0, 2.0]], "row 1 has 2 values, but row 0 has 3", id="ragged"),
-    pytest.param(lambda: "rows.csv", "is a str, which has no rows", id="path"),
+    pytest.param(lambda: "rows.csv", "is a str, which cannot be read as rows", id="path"),
     pytest.param(lambda: xgboost.DMatrix(np.zeros((2, 3))), "is a xgboost.core.DMatrix", id="DMatrix"),
     pytest.param(lambda: background().drop(columns="b"), "has no column 'b', which the model needs", id="no column"),
     pytest.param(lambda: background().assign(d=1.0), "has the column 'd', which the model does not know", id="unknown"),
@@ -54,7 +54,9 @@ BAD_ROWS: list[Any] = [
     pytest.param(lambda: background().assign(b=pd.Timestamp("2020-01-01", tz="UTC")), "column 'b'", id="date column"),
     pytest.param(lambda: background()[["a", "b", "b"]], "column name 'b' is used more than once", id="repeated"),
     pytest.param(lambda: pl.LazyFrame({"a": [1.0]}), r"\.collect\(\)", id="lazy"),
-    pytest.param(lambda: xgboost.DMatrix(background()), "xgboost.core.DMatrix.*rows that it was made of", id="DMatrix"),
+    pytest.param(
+        lambda: xgboost.DMatrix(background()), "xgboost.core.DMatrix.*rows that it was made from", id="DMatrix"
+    ),
 ]
 
 

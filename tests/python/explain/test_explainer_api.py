@@ -441,7 +441,7 @@ def test_n_jobs_counts_as_scikit_learn_does(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_result_beyond_the_memory_limit_is_refused_before_it_is_computed() -> None:
     explain = TreeExplainer(regressor(), rows(), memory_limit=2400)
     assert explain.shap_values(rows()).nbytes == 2400
-    with pytest.raises(MemoryError, match=r"60 x 60 x 5 x 1 float64 values, takes 144,000 bytes .* 2,400"):
+    with pytest.raises(MemoryError, match=r"60 x 60 x 5 x 1 float64 values, takes 144,000 bytes, but .* 2,400"):
         explain.pair_values(rows())
     with pytest.raises(MemoryError, match="takes 72,000 bytes"):
         explain.pair_values(rows(), dtype=np.float32)

@@ -446,7 +446,7 @@ def test_what_is_not_defined_is_refused() -> None:
                 with_labels(X[:1], [1])
     with pytest.raises(InputError, match="needs a background"):
         TreeExplainer(model, model_output="probability")
-    with pytest.raises(InputError, match="which engine='pattern' does not give"):
+    with pytest.raises(InputError, match="engine='pattern' cannot compute model_output='probability'"):
         TreeExplainer(model, X, model_output="probability", engine="pattern")
     with pytest.raises(MemoryError, match="memory_limit allows 1,000"):
         TreeExplainer(model, X, model_output="probability", memory_limit=1000).shap_values(X)
@@ -460,15 +460,15 @@ def test_models_without_probabilities_are_refused_by_name() -> None:
     builder = ForestBuilder(5, rule="<", precision="float64")
     builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0], value=[1])
     for model, message in (
-        (xgboost_cases.train("y", {}), "xgboost .*its link: identity"),
-        (xgboost_cases.train("positive", {"objective": "count:poisson"}), "its link: log"),
-        (xgboost_cases.train("binary", {"objective": "binary:hinge"}), "its link: step"),
+        (xgboost_cases.train("y", {}), "xgboost .*its link is identity"),
+        (xgboost_cases.train("positive", {"objective": "count:poisson"}), "its link is log"),
+        (xgboost_cases.train("binary", {"objective": "binary:hinge"}), "its link is step"),
         (
             lightgbm_cases.train("positive", objective="regression", reg_sqrt=True),
-            "lightgbm .*its link: signed square",
+            "lightgbm .*its link is signed square",
         ),
-        (IsolationForest(n_estimators=2).fit(X), "scikit-learn .*its link: anomaly score"),
-        (builder.build(), "arborshap .*its link: unknown"),
+        (IsolationForest(n_estimators=2).fit(X), "scikit-learn .*its link is anomaly score"),
+        (builder.build(), "arborshap .*its link is unknown"),
     ):
         for output in ("probability", "log_loss"):
             with pytest.raises(UnsupportedModelError, match=message):

@@ -206,7 +206,7 @@ def test_category_columns_go_through_to_the_model() -> None:
     worth = worths(raw_prediction(pipeline), X, Z, range(6))
     np.testing.assert_allclose(explainer.shap_values(X), oracle.shapley(worth)[..., 0], atol=1e-5)
     assert explainer.contrast(X.iloc[[0]], X.iloc[[1]]).values.shape == (6,)
-    with pytest.raises(InputError, match=r"x \(transformed\): column 'passthrough__town' .* take it as \.iloc"):
+    with pytest.raises(InputError, match=r"x \(transformed\): column 'passthrough__town' .* the row with \.iloc"):
         explainer.contrast(X.iloc[0], X.iloc[1])
 
 

@@ -142,7 +142,7 @@ def test_a_result_that_cannot_fit_is_refused_with_its_size() -> None:
 def test_a_result_fits_into_what_is_free(free: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The core says what is free: of the machine, of a container, and of the address space."""
     monkeypatch.setattr(_core, "available_memory", lambda: free)
-    message = "200,000,000 bytes and this machine has free 100,000,000"
+    message = "200,000,000 bytes, but this machine has 100,000,000 free"
     with nullcontext() if fits else pytest.raises(MemoryError, match=message):
         check_fits((25_000_000,), np.dtype(np.float64), None)
 
