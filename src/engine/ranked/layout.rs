@@ -139,7 +139,7 @@ impl Layout {
         let leaves = [split.left, split.right].map(leaf);
         let any = leaves.iter().any(Option::is_some);
         let by_table = any && path.players.len() - 1 <= most;
-        let child_slot = (slot + 1) / 2 * 2 + 1;
+        let child_slot = slot.div_ceil(2) * 2 + 1;
         self.sites.push(Site {
             test: split.test,
             player: tree.players[split.player as usize],

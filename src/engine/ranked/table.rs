@@ -64,9 +64,9 @@ pub(super) fn build<L: Lane, const D: usize>(
         let here = Here { first, n: CHUNK.min(size), size, classes };
         for (table, &values) in tables.iter_mut().zip(values) {
             if D == moment::SINGLE {
-                table.singles(&here, values, &moments)
+                table.singles(&here, values, &moments);
             } else {
-                table.pairs(&here, values, &moments)
+                table.pairs(&here, values, &moments);
             }
         }
     }
