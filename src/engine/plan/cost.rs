@@ -4,7 +4,7 @@
 
 use super::Circumstances;
 use crate::engine::compiled::{Compiled, CompiledTree, MAX_PLAYERS, Shape};
-use crate::engine::ranked::most_others;
+use crate::engine::ranked::{most_others, most_players};
 use crate::index::Index;
 
 /// Nanoseconds.
@@ -32,14 +32,16 @@ mod price {
     pub(super) const COUNT: f64 = 2.0;
     /// A number of a table, looked up for a row.
     pub(super) const LOOK: f64 = 0.8;
-    /// A split, or a leaf with many players: a row's or background row's pattern there, and all else that is done once.
-    pub(super) const SITE: f64 = 3.0;
-    /// A set of players of a split's ranked counts, and each of its numbers.
-    pub(super) const RANK: f64 = 8.0;
-    /// A number of such a table, read by a row.
-    pub(super) const READ: f64 = 1.0;
+    /// A leaf of ranked counts: a row or a background row on its way there.
+    pub(super) const SITE: f64 = 1.5;
+    /// An entry of ranked counts, from counts to what rows read.
+    pub(super) const RANK: f64 = 9.0;
+    /// A number of ranked counts, read by a row.
+    pub(super) const READ: f64 = 0.5;
+    /// A leaf with many players: finding a row's or a background row's pattern among the distinct ones.
+    pub(super) const DISTINCT: f64 = 15.0;
     /// A leaf with many players: a row and a background row.
-    pub(super) const JOIN: f64 = 0.12;
+    pub(super) const JOIN: f64 = 0.13;
     /// A number of the result, written; most of it is the cost of fresh memory.
     pub(super) const WRITE: f64 = 1.0;
 }
@@ -172,17 +174,20 @@ fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
         return of_pairs(tree, now);
     }
     let (n, m) = (now.rows as f64, now.background as f64);
-    let most = most_others(now.background);
+    let (in_tables, counted) = (most_others(now.background) + 1, most_players(now.background));
     let leaf = |k: usize| {
-        let players = k as f64;
-        let cells = players * if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };
-        let each = price::SITE * (n + m);
-        if k > most + 1 {
-            return each + price::JOIN * n * m * cells / players;
+        let players = k.max(1) as f64;
+        let per_player = if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };
+        let way = price::SITE * (n + m);
+        if k <= in_tables {
+            // About every second split has two leaves, which share a table, and every second one has three classes.
+            let entries = 1.2 * players.exp2();
+            let numbers = price::RANK * entries * per_player + price::READ * n * players * per_player;
+            return way + 0.7 * numbers * tree.width as f64;
         }
-        // About every second split has two leaves, and they share a table.
-        let entries = 1.6 * (players - 1.0).exp2();
-        each + 0.7 * (price::RANK * entries * (cells / players.max(1.0)) + price::READ * n * cells) * tree.width as f64
+        let alone = price::RANK * players.exp2();
+        let pairs = price::JOIN * n * m * per_player;
+        way + price::DISTINCT * (n + m) + if k <= counted && now.index.order() == 1 { alone } else { pairs }
     };
     tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum()
 }

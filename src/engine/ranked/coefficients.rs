@@ -17,6 +17,8 @@ use crate::weights::Weights;
 pub(super) const RANKS: usize = 16;
 /// The most players besides the split's own that a table may have: with two bits for the class, an index has 16.
 pub(super) const MOST_OTHERS: usize = 14;
+/// The most players of a leaf whose ranked counts are worked out for it alone.
+pub(super) const MOST_PLAYERS: usize = 18;
 
 /// Which of the functions a moment is taken of, and how far its first argument is from $|S|$.
 pub(super) mod moment {
@@ -30,18 +32,29 @@ pub(super) mod moment {
 }
 
 /// The coefficients of `D` moments for every $|S|$ and rank.
-pub(super) struct Coefficients<const D: usize>(Vec<[[f64; RANKS]; D]>);
+pub(super) struct Coefficients<const D: usize> {
+    ranks: Vec<[[f64; RANKS]; D]>,
+    beyond: Vec<Vec<[f64; D]>>,
+}
 
 impl<const D: usize> Coefficients<D> {
     pub(super) fn new(index: Index) -> Self {
-        let rule = Rule::new(index, MOST_OTHERS + 1, RANKS - 1);
+        let rule = Rule::new(index, MOST_PLAYERS + 1, MOST_PLAYERS);
         let of = |s: usize| std::array::from_fn(|d| std::array::from_fn(|j| rule.moment(s as isize, d, j)));
-        Self((0..=MOST_OTHERS).map(of).collect())
+        let at = |s: usize, j: usize| std::array::from_fn(|d| rule.moment(s as isize, d, j));
+        let beyond = |s: usize| (RANKS..=MOST_PLAYERS).map(|j| at(s, j)).collect();
+        let sizes = 0..=MOST_PLAYERS;
+        Self { ranks: sizes.clone().map(of).collect(), beyond: sizes.map(beyond).collect() }
+    }
+
+    /// For a row that fails so many players that there is no rank for it.
+    pub(super) fn beyond(&self, s: usize, j: usize) -> &[f64; D] {
+        &self.beyond[s][j - RANKS]
     }
 
     #[inline(always)]
     pub(super) fn of(&self, s: usize) -> &[[f64; RANKS]; D] {
-        &self.0[s]
+        &self.ranks[s]
     }
 }
 

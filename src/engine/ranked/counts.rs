@@ -8,6 +8,8 @@ pub(super) trait Lane: Copy + Default + Send + Sync {
     fn number(self) -> f64;
     /// The weight of a row.
     fn of(weight: f64) -> Self;
+    /// The weight of many rows.
+    fn of_sum(sum: f64) -> Self;
 }
 
 impl Lane for u16 {
@@ -23,6 +25,10 @@ impl Lane for u16 {
     fn of(_: f64) -> Self {
         1
     }
+    #[inline(always)]
+    fn of_sum(sum: f64) -> Self {
+        sum as Self
+    }
 }
 
 impl Lane for f64 {
@@ -37,6 +43,10 @@ impl Lane for f64 {
     #[inline(always)]
     fn of(weight: f64) -> Self {
         weight
+    }
+    #[inline(always)]
+    fn of_sum(sum: f64) -> Self {
+        sum
     }
 }
 

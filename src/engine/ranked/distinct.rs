@@ -10,6 +10,8 @@ pub(super) trait Word: Pattern {
     fn hash(self, bits: u32) -> usize;
     /// The lowest bits.
     fn low(self, bits: usize) -> usize;
+    /// Eight bits, the lowest first.
+    fn byte(self, at: usize) -> usize;
     fn size(self) -> usize;
     fn has(self, position: usize) -> bool;
     fn is_disjoint(self, other: Self) -> bool;
@@ -26,6 +28,10 @@ macro_rules! word {
             #[inline(always)]
             fn low(self, bits: usize) -> usize {
                 self as usize & ((1 << bits) - 1)
+            }
+            #[inline(always)]
+            fn byte(self, at: usize) -> usize {
+                (self >> (8 * at as u32 % Self::BITS)) as usize & 255
             }
             #[inline(always)]
             fn size(self) -> usize {

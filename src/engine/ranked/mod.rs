@@ -17,6 +17,7 @@
 //! | `walk` | the patterns of a block of rows |
 //! | `counts` | ranked counts, and their moments |
 //! | `table` | the table of a split |
+//! | `leaf` | a leaf with more players, by ranked counts of its own |
 //! | `join`, `distinct` | a leaf with many players: the distinct patterns that meet |
 //! | `pass` | the tables that are built, used and dropped together |
 //! | `read` | a block of rows reads what it gets |
@@ -26,37 +27,38 @@ mod counts;
 mod distinct;
 mod join;
 mod layout;
+mod leaf;
 mod pass;
 mod read;
 mod table;
 mod walk;
 
-use std::ops::Range;
-
 use super::cells::CellMap;
 use super::codes::{BLOCK, CodedRows, with_codes};
 use super::task::{BackgroundRows, Task};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::job::Workers;
 use crate::memory::zeroed;
 use crate::simd::widest;
-use coefficients::{Coefficients, MOST_OTHERS, moment};
+use coefficients::{Coefficients, MOST_OTHERS, MOST_PLAYERS, moment};
 use join::Rules;
 use layout::Layout;
 use pass::{Built, Ingredients, Pass};
 use read::{Gains, Read, Source};
 use walk::Indices;
 
-/// Rows that use the same tables; for more rows they are built again.
+/// Trees that are summed by themselves.
+const GROUP: usize = 2;
+/// Bytes of the sums of a group of trees, at most: rows that use the same tables. For more rows they are built again.
+const SUM_BYTES: usize = 32 << 20;
 const ROWS: usize = 1 << 16;
-/// Bytes of the tables that exist at the same time, about.
+/// Bytes of the sums of groups, or of tables, that exist at the same time, about.
 pub(crate) const ROUND_BYTES: usize = 64 << 20;
-/// Bytes of sums that a thread works on at a time.
-const CHUNK_BYTES: usize = 2 << 20;
 
 /// Adds the weighted mean over the background of the task's index to `out`.
 ///
-/// Every sum is taken in an order that the forest and the background alone determine: tree after tree, pass after pass,
-/// split after split. So results are bitwise the same for any number of threads and any batch of rows.
+/// Every sum is taken in an order that the forest and the background alone determine: within a group of trees, tree after
+/// tree, pass after pass and split after split; then group after group. So results are bitwise the same for any number of threads and any batch of rows.
 pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mut [f64]) -> Result<()> {
     let Some(cells) = task.row_cells(out) else { return Ok(()) };
     if task.index.order() == 1 {
@@ -68,15 +70,29 @@ pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mu
 
 /// The most players besides a split's own for which its table is cheaper than the distinct patterns of `m` rows.
 pub(crate) fn most_others(m: usize) -> usize {
-    (m.max(1).ilog2() as usize + 3).clamp(6, MOST_OTHERS)
+    (most_players(m) - 1).min(MOST_OTHERS)
+}
+
+/// The most players of a leaf for which ranked counts are cheaper than the distinct patterns of `m` rows, if as many rows
+/// are explained: an entry costs about 100 times as much as a pair of rows.
+pub(crate) fn most_players(m: usize) -> usize {
+    ((m as u128).pow(2) / 100).max(1).ilog2().clamp(4, MOST_PLAYERS as u32) as usize
 }
 
 struct Engine<'a, const D: usize> {
     task: &'a Task<'a>,
     ingredients: Ingredients<'a, D>,
     layouts: Vec<Layout>,
-    passes: Vec<Pass>,
+    /// The passes of each group of trees.
+    groups: Vec<Vec<Pass>>,
     cells: CellMap,
+}
+
+/// Who works on a group of trees, and how many bytes of tables they may have at the same time.
+#[derive(Clone, Copy)]
+struct Hands<'a> {
+    workers: &'a Workers,
+    bytes: usize,
 }
 
 impl<'a, const D: usize> Engine<'a, D> {
@@ -84,115 +100,114 @@ impl<'a, const D: usize> Engine<'a, D> {
         let Task { compiled, trees, index, job, .. } = *task;
         let m = background.rows.len();
         let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], most_others(m)));
-        let passes = layouts.iter().enumerate().flat_map(|(t, layout)| Pass::of_tree(t, layout, m, index.order()));
+        let of_tree = |t: usize| Pass::of_tree(t, &layouts[t], m, index.order());
+        let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
+        let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();
         let ingredients = Ingredients {
             background,
             total: background.total(),
             coefficients: Coefficients::new(index),
-            rules: Rules::new(index),
+            rules: Rules::new(index, most_players(m)),
         };
         let cells = CellMap::new(index, compiled.n_players, compiled.n_outputs);
-        Self { task, ingredients, passes: passes.collect(), layouts, cells }
+        Self { task, ingredients, layouts, groups, cells }
     }
 
     fn all(&self, cells: usize, out: &mut [f64]) -> Result<()> {
         let Task { compiled, rows, job, .. } = *self.task;
-        let shares: Vec<Range<usize>> =
-            (0..rows.len()).step_by(ROWS).map(|start| start..rows.len().min(start + ROWS)).collect();
-        let steps = |rows: &Range<usize>| {
-            let rounds = self.rounds(rows.len());
-            self.passes.len() + rounds.len() * rows.len().div_ceil(self.chunk(rows.len()))
-        };
-        job.progress.begin(shares.iter().map(steps).sum());
-        for (share, out) in shares.into_iter().zip(out.chunks_mut(ROWS * cells)) {
-            let x = CodedRows::new(&compiled.columns, &rows.slice(share.start, share.end), &job.workers)?;
-            for round in self.rounds(x.len()) {
-                self.round(&self.passes[round], &x, cells, out)?;
+        let block_bytes = 8 * BLOCK * self.cells.count();
+        let share = BLOCK * (SUM_BYTES / block_bytes).clamp(1, ROWS / BLOCK);
+        let passes: usize = self.groups.iter().map(Vec::len).sum();
+        job.progress.begin(rows.len().div_ceil(share) * passes);
+        // Enough groups for all threads are worked on side by side, each with its tables in the cache of one core.
+        let alone = Workers::new(1);
+        let side_by_side = job.workers.threads() == 1 || self.groups.len() >= 2 * job.workers.threads();
+        let hands = Hands { workers: if side_by_side { &alone } else { &job.workers }, bytes: ROUND_BYTES };
+        for (first, out) in (0..rows.len()).step_by(share).zip(out.chunks_mut(share * cells)) {
+            let some = rows.slice(first, rows.len().min(first + share));
+            let x = CodedRows::new(&compiled.columns, &some, &job.workers)?;
+            let together = (ROUND_BYTES / (x.len().div_ceil(BLOCK) * block_bytes)).max(job.workers.threads());
+            for groups in self.groups.chunks(if side_by_side { together } else { 1 }) {
+                let group = |i: usize| self.group(&groups[i], &x, hands);
+                let sums = if side_by_side { job.workers.map(groups.len(), group) } else { vec![group(0)] };
+                for sums in sums {
+                    self.cells.exchange(sums?.as_chunks_mut::<BLOCK>().0, out, |sum, cell| *cell += *sum);
+                }
             }
         }
         Ok(())
     }
 
-    /// The passes whose tables exist at the same time.
-    fn rounds(&self, rows: usize) -> Vec<Range<usize>> {
+    /// The sums of all rows over a group of trees: block by block, cell by cell.
+    fn group(&self, passes: &[Pass], x: &CodedRows, hands: Hands<'_>) -> Result<Vec<f64>> {
+        let Task { compiled, trees, job, .. } = *self.task;
+        let blocks = x.len().div_ceil(BLOCK);
+        let mut sums = zeroed("the sums of some rows", blocks * self.cells.count() * BLOCK)?;
+        for passes in self.rounds(passes, x.len(), hands) {
+            let built = hands.workers.map(passes.len(), |i| -> Result<Built> {
+                job.progress.step()?;
+                let (pass, tree) = (&passes[i], passes[i].tree);
+                Ok(self.ingredients.build(pass, &self.layouts[tree], &compiled.trees[trees[tree]], x))
+            });
+            let built = built.into_iter().collect::<Result<Vec<Built>>>()?;
+            let chunk = blocks.div_ceil(hands.workers.threads());
+            hands.workers.fill(&mut sums, chunk * self.cells.count() * BLOCK, |i, sums| {
+                passes.iter().zip(&built).for_each(|(pass, built)| self.read(pass, built, x, i * chunk * BLOCK, sums));
+                Ok(())
+            })?;
+        }
+        Ok(sums)
+    }
+
+    /// The passes whose tables exist at the same time. One thread takes one after another.
+    fn rounds<'b>(&self, passes: &'b [Pass], rows: usize, hands: Hands<'_>) -> Vec<&'b [Pass]> {
+        if hands.workers.threads() == 1 {
+            return passes.chunks(1).collect();
+        }
         let mut rounds = Vec::new();
         let (mut start, mut bytes) = (0, 0);
-        for (i, pass) in self.passes.iter().enumerate() {
+        for (i, pass) in passes.iter().enumerate() {
             let tree = &self.task.compiled.trees[self.task.trees[pass.tree]];
             bytes += pass.bytes(&self.layouts[pass.tree], tree, rows, self.task.index.order());
-            if bytes >= ROUND_BYTES || i + 1 == self.passes.len() {
-                rounds.push(start..i + 1);
+            if bytes >= hands.bytes || i + 1 == passes.len() {
+                rounds.push(&passes[start..=i]);
                 (start, bytes) = (i + 1, 0);
             }
         }
         rounds
     }
 
-    /// How many rows a thread takes at a time.
-    fn chunk(&self, rows: usize) -> usize {
-        let most = CHUNK_BYTES / (8 * BLOCK * self.cells.count());
-        let fair = rows.div_ceil(2 * self.task.job.workers.threads()).div_ceil(BLOCK);
-        BLOCK * fair.clamp(1, most.max(1))
-    }
-
-    fn round(&self, passes: &[Pass], x: &CodedRows, cells: usize, out: &mut [f64]) -> Result<()> {
-        let Task { compiled, trees, job, .. } = *self.task;
-        let built = job.workers.map(passes.len(), |i| -> Result<Built> {
-            job.progress.step()?;
-            let (pass, tree) = (&passes[i], passes[i].tree);
-            Ok(self.ingredients.build(pass, &self.layouts[tree], &compiled.trees[trees[tree]], x))
-        });
-        let built = built.into_iter().collect::<Result<Vec<Built>>>()?;
-        let chunk = self.chunk(x.len());
-        job.workers.fill(out, chunk * cells, |i, out| {
-            let n = out.len() / cells;
-            self.rows(passes, &built, x, i * chunk..i * chunk + n, out)?;
-            job.progress.step()
-        })
-    }
-
-    /// Some rows, which begin with a block, through some passes.
-    fn rows(&self, passes: &[Pass], built: &[Built], x: &CodedRows, rows: Range<usize>, out: &mut [f64]) -> Result<()> {
-        let Task { compiled, trees, index, job, .. } = *self.task;
-        let numbers = rows.len().div_ceil(BLOCK) * self.cells.count() * BLOCK;
-        let mut sums = zeroed::<f64>("the sums of some rows", numbers)?;
-        let sums = sums.as_chunks_mut::<BLOCK>().0;
-        self.cells.exchange(sums, out, |sum, cell| *sum = *cell);
-        let (mut slots, mut indices, mut path) = (Vec::new(), Vec::new(), Vec::new());
-        for (pass, built) in passes.iter().zip(built) {
-            if job.progress.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let (layout, tree) = (&self.layouts[pass.tree], &compiled.trees[trees[pass.tree]]);
-            let positions = layout.positions[usize::from(matches!(built, Built::Leaves(_)))];
-            let mut gains: Vec<Gains> = (0..tree.width).map(|_| Gains::new(positions, index.order())).collect();
-            indices.resize(pass.items.len().max(indices.len()), [0; BLOCK]);
-            for (first, sums) in rows.clone().step_by(BLOCK).zip(sums.chunks_exact_mut(self.cells.count())) {
-                let items = pass.items.clone();
-                let source = match built {
-                    Built::Tables(tables) => {
-                        with_codes!(x.codes(), codes => {
-                            let (codes, items) = (x.block_of(codes, first).0, items.clone());
-                            widest(Indices { layout, items, codes, slots: &mut slots, out: &mut indices });
-                        });
-                        Source::Tables(tables, &indices)
-                    }
-                    Built::Leaves(leaves) => Source::Leaves(leaves, first),
-                };
-                widest(Read {
-                    layout,
-                    items,
-                    source,
-                    cells: self.cells,
-                    output: tree.output.first(),
-                    n: BLOCK.min(rows.end - first),
-                    gains: &mut gains,
-                    sums,
-                    path: &mut path,
-                });
-            }
+    /// Some blocks of rows, of which row `first` begins the first one, read what a pass gives them.
+    fn read(&self, pass: &Pass, built: &Built, x: &CodedRows, first: usize, sums: &mut [f64]) {
+        let Task { compiled, trees, index, .. } = *self.task;
+        let (layout, tree) = (&self.layouts[pass.tree], &compiled.trees[trees[pass.tree]]);
+        let positions = layout.positions[usize::from(matches!(built, Built::Leaves(_)))];
+        let mut gains: Vec<Gains> = (0..tree.width).map(|_| Gains::new(positions, index.order())).collect();
+        let (mut slots, mut indices, mut path) = (Vec::new(), vec![[0; BLOCK]; pass.items.len()], Vec::new());
+        let blocks = sums.as_chunks_mut::<BLOCK>().0.chunks_exact_mut(self.cells.count());
+        for (first, sums) in (first..).step_by(BLOCK).zip(blocks) {
+            let items = pass.items.clone();
+            let source = match built {
+                Built::Tables(tables) => {
+                    with_codes!(x.codes(), codes => {
+                        let (codes, items) = (x.block_of(codes, first).0, items.clone());
+                        widest(Indices { layout, items, codes, slots: &mut slots, out: &mut indices });
+                    });
+                    Source::Tables(tables, &indices)
+                }
+                Built::Leaves(leaves) => Source::Leaves(leaves, first),
+            };
+            widest(Read {
+                layout,
+                items,
+                source,
+                cells: self.cells,
+                output: tree.output.first(),
+                n: BLOCK.min(x.len() - first),
+                gains: &mut gains,
+                sums,
+                path: &mut path,
+            });
         }
-        self.cells.exchange(sums, out, |sum, cell| *cell = *sum);
-        Ok(())
     }
 }

@@ -97,17 +97,16 @@ pub(super) struct Ingredients<'a, const D: usize> {
 
 impl<const D: usize> Ingredients<'_, D> {
     pub(super) fn build(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Built {
+        let count = self.background.weights.is_none() && self.background.rows.len() < 1 << 16;
         match pass.way {
-            Way::Ranked => {
-                let count = self.background.weights.is_none() && self.background.rows.len() < 1 << 16;
-                Built::Tables(if count {
-                    self.tables::<u16>(pass, layout, tree, x.len())
-                } else {
-                    self.tables::<f64>(pass, layout, tree, x.len())
-                })
-            }
-            Way::Joined if layout.positions[1] <= 32 => Built::Leaves(self.leaves::<u32>(pass, layout, tree, x)),
-            Way::Joined => Built::Leaves(self.leaves::<u64>(pass, layout, tree, x)),
+            Way::Ranked if count => Built::Tables(self.tables::<u16>(pass, layout, tree, x.len())),
+            Way::Ranked => Built::Tables(self.tables::<f64>(pass, layout, tree, x.len())),
+            Way::Joined => Built::Leaves(match (layout.positions[1], count) {
+                (..=32, true) => self.leaves::<u32, u16>(pass, layout, tree, x),
+                (..=32, false) => self.leaves::<u32, f64>(pass, layout, tree, x),
+                // Whole numbers need no lanes of their own here: hardly any such leaf is counted.
+                _ => self.leaves::<u64, f64>(pass, layout, tree, x),
+            }),
         }
     }
 
@@ -147,32 +146,24 @@ impl<const D: usize> Ingredients<'_, D> {
         counts
     }
 
-    fn leaves<P: Word>(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<JoinedLeaf> {
+    fn leaves<P: Word, L: Lane>(
+        &self,
+        pass: &Pass,
+        layout: &Layout,
+        tree: &CompiledTree,
+        x: &CodedRows,
+    ) -> Vec<JoinedLeaf> {
         let z = patterns::<P>(pass, layout, self.background.rows);
         let x = patterns::<P>(pass, layout, x);
-        let mut room = Room::new();
-        let mut leaves = Vec::new();
-        let sites = pass.sites(layout).flat_map(|site| site.joined().map(move |joined| (site, joined)));
-        let mut at = None;
-        for (site, (_, leaf, item)) in sites {
-            // A split with two leaves comes up for each of them.
-            if !pass.items.contains(&item) || at.is_some_and(|at| item <= at) {
-                continue;
-            }
-            at = Some(item);
+        let mut room = Room::<P, L>::new();
+        let join = |(item, site): (u32, &Site)| {
+            let (_, leaf, _) = site.joined().find(|joined| joined.2 == item).expect("an item is a leaf of its split");
             let values = Leaf::of(tree, leaf as usize).values().iter().map(|value| value / self.total).collect();
-            let i = (item - pass.items.start) as usize;
-            leaves.push(widest(JoinLeaf {
-                players: site.others as usize + 1,
-                values,
-                z: &z[i],
-                x: &x[i],
-                weights: self.background.weights,
-                rules: &self.rules,
-                room: &mut room,
-            }));
-        }
-        leaves
+            let (players, weights, rules) = (site.others as usize + 1, self.background.weights, &self.rules);
+            let at = (item - pass.items.start) as usize;
+            widest(JoinLeaf { players, values, z: &z[at], x: &x[at], weights, rules, room: &mut room })
+        };
+        pass.items.clone().zip(pass.sites(layout)).map(join).collect()
     }
 }
 
@@ -215,17 +206,17 @@ impl<L: Lane, const D: usize> Kernel for BuildTables<'_, L, D> {
     }
 }
 
-struct JoinLeaf<'a, P> {
+struct JoinLeaf<'a, P, L> {
     players: usize,
     values: Vec<f64>,
     z: &'a [P],
     x: &'a [P],
     weights: Option<&'a [f64]>,
     rules: &'a Rules,
-    room: &'a mut Room<P>,
+    room: &'a mut Room<P, L>,
 }
 
-impl<P: Word> Kernel for JoinLeaf<'_, P> {
+impl<P: Word, L: Lane> Kernel for JoinLeaf<'_, P, L> {
     type Output = JoinedLeaf;
 
     #[inline(always)]
