@@ -25,7 +25,7 @@ fn similar(c: &mut Choices, forest: &Forest, first: &Matrix, n: usize) -> Matrix
 
 fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
     let (n_features, n_outputs) = (1 + c.below(40), 1 + c.below(3));
-    let trees = (0..1 + c.below(2)).map(|_| deep_parts(c, n_features, n_outputs).tree()).collect();
+    let trees = (0..=c.below(2)).map(|_| deep_parts(c, n_features, n_outputs).tree()).collect();
     let forest = Forest::new(trees, n_features, vec![0.5; n_outputs]).expect("the generator makes valid forests");
     let first = matrix(c, &forest, 1, false);
     let (x, z) = (similar(c, &forest, &first, n), similar(c, &forest, &first, m));
