@@ -60,6 +60,7 @@ impl<'a> Compiler<'a> {
             width: tree.leaf_width(n_outputs),
             players: Vec::new(),
             max_path: 0,
+            depth: 0,
             shares: Vec::new(),
             shape: Shape::default(),
         };
@@ -76,6 +77,7 @@ impl<'a> Compiler<'a> {
     /// Adds a split whose player was just entered, with its children still unknown.
     fn split(&mut self, split: &Split, test: CodeTest, player: u32) -> usize {
         self.compiled.max_path = self.compiled.max_path.max(self.path.distinct);
+        self.compiled.depth = self.compiled.depth.max(self.path.len);
         self.fresh.push(self.path.times[player as usize] == 1);
         if let Some(cover) = &self.tree.cover {
             self.compiled.shares.push(shares(cover, split));
@@ -108,6 +110,8 @@ struct Path {
     times: Vec<u32>,
     /// How many distinct players are on the path.
     distinct: usize,
+    /// How many splits are on the path.
+    len: usize,
 }
 
 impl Path {
@@ -119,12 +123,14 @@ impl Path {
             players.len() as u32 - 1
         });
         self.times.resize(self.players.len().max(self.times.len()), 0);
+        self.len += 1;
         self.times[number as usize] += 1;
         self.distinct += usize::from(self.times[number as usize] == 1);
         number
     }
 
     fn leave(&mut self, number: u32) {
+        self.len -= 1;
         self.times[number as usize] -= 1;
         self.distinct -= usize::from(self.times[number as usize] == 0);
     }

@@ -55,6 +55,8 @@ pub(crate) struct CompiledTree {
     pub(crate) players: Vec<u32>,
     /// The most distinct players on a path.
     pub(crate) max_path: usize,
+    /// The most splits on a path.
+    pub(crate) depth: usize,
     /// The shares of the training weight that go left and right at each split; empty if the model does not say.
     pub(crate) shares: Vec<[f64; 2]>,
     pub(crate) shape: Shape,

@@ -6,29 +6,53 @@
 //!
 //! $$f_j(t) = t\,[\text{x satisfies j's splits}] + (1-t)\, r_j,$$
 //!
-//! and an index is the same integral of its derivatives as for tables, but this engine builds none.
+//! and an index is an integral of its derivatives.
+//!
+//! The engine goes down a tree once for a block of rows, split by split. A row that has come by all splits of a player so
+//! far has the player joined with chance $\beta = t / (t + (1-t)\,r)$ (Bayes), so at the player's next split, with the
+//! shares $s_L$ and $s_R$, it goes left with chance $(1-\beta)\,s_L + \beta\,[\text{x goes left}]$. On the way down the walk
+//! carries P, the product of these chances; on the way up, B, the expected leaf below a node. A split then gives its player
+//!
+//! $$\pm s \int \beta'(t)\, P(t)\, \bigl(B_L(t) - B_R(t)\bigr)\, dt, \qquad \beta' = \frac{r}{(t + (1-t)\,r)^2},$$
+//!
+//! with $s_R$ if x goes left, $-s_L$ if x goes right, and nothing if x has failed the player further up. Everything is
+//! held at the nodes of a quadrature rule that is exact for the longest path.
 //!
 //! | file | what |
 //! |---|---|
 //! | `path` | the players on the way to each leaf, with their ratios |
-//! | `leaf` | what a leaf gives to the players of its path |
+//! | `nodes` | the quadrature nodes, and how likely players have joined at each |
+//! | `lanes` | the loops over nodes and rows |
+//! | `levels` | what a walk knows at each level of the tree |
+//! | `walk` | one walk of a tree |
+//! | `pairs` | what a split gives to pairs of players |
+//! | `sums` | what players have gained |
+//! | `block` | a block of rows, tree after tree |
 
-mod leaf;
+mod block;
+mod lanes;
+mod levels;
+mod nodes;
+mod pairs;
 mod path;
+mod sums;
+mod walk;
 
-use leaf::LeafSums;
+use block::{BlockWalk, TreeRule, block_rows};
 use path::{OnPath, descend};
+use sums::{Cells, Sums};
+use walk::Room;
 
-use super::codes::{CodedRows, SET};
+use super::codes::CodedRows;
 use super::compiled::{Compiled, CompiledTree, Leaf};
 use super::task::Task;
 use crate::error::Result;
-use crate::index::Integral;
+use crate::simd::widest;
 
 /// The ratios $r_j$ of every leaf, for the distinct players of its path in the order in which they appear.
 pub(crate) fn path_ratios(tree: &CompiledTree) -> Vec<Vec<f64>> {
     let mut ratios = vec![Vec::new(); tree.n_leaves()];
-    descend(tree, |_, _| true, |leaf, path| ratios[leaf] = path.iter().map(|p| p.ratio).collect());
+    descend(tree, |leaf, path| ratios[leaf] = path.iter().map(|p| p.ratio).collect());
     ratios
 }
 
@@ -40,32 +64,33 @@ pub(crate) fn expected_value(compiled: &Compiled, base: &[f64]) -> Vec<f64> {
             let chance = path.iter().map(|p| p.ratio).product();
             Leaf::of(tree, number).add(chance, &mut expected, 0, compiled.n_outputs);
         };
-        descend(tree, |_, _| true, &mut add);
+        descend(tree, &mut add);
     }
     expected
 }
 
 /// Adds the path-dependent index of the task to `out`.
 pub(crate) fn explain(task: &Task<'_>, out: &mut [f64]) -> Result<()> {
-    let Some(cells) = task.row_cells(out) else { return Ok(()) };
+    let Some(row_cells) = task.row_cells(out) else { return Ok(()) };
     let Task { compiled, trees, rows, index, job } = *task;
-    let x = CodedRows::new(&compiled.columns, rows, &job.workers)?;
-    let integrals: Vec<Integral> = trees.iter().map(|&t| index.integral(compiled.trees[t].max_path)).collect();
-    job.progress.begin(x.n_sets());
-    job.workers.fill(out, SET * cells, |set, out| {
-        let mut left = Vec::new();
-        let mut sums = LeafSums::default();
-        for (&t, integral) in trees.iter().zip(&integrals) {
-            let tree = &compiled.trees[t];
-            x.passing(set, tree.tests(), &mut left);
-            for (r, out) in out.chunks_exact_mut(cells).enumerate() {
-                let satisfied = |n: usize, to_left: bool| (left[n] >> r & 1 == 1) == to_left;
-                descend(tree, satisfied, |number, path| sums.leaf(compiled, tree, number, path, integral, out));
-            }
+    let x = &CodedRows::new(&compiled.columns, rows, &job.workers)?;
+    let trees = || trees.iter().map(|&t| &compiled.trees[t]);
+    let cells = &Cells::new(compiled, trees(), index);
+    let rules: Vec<TreeRule<'_>> = trees().map(|tree| TreeRule::new(tree, index, cells)).collect();
+    let block = block_rows(task, &rules, cells);
+    job.progress.begin(rows.len().div_ceil(block));
+    job.workers.fill(out, block * row_cells, |number, out| {
+        let len = out.len() / row_cells;
+        let mut sums = Sums::new(cells, len);
+        let (mut left, mut room) = (Vec::new(), Room::default());
+        for rule in &rules {
+            let first = number * block;
+            widest(BlockWalk { rule, x, first, len, left: &mut left, room: &mut room, sums: &mut sums });
             if job.progress.is_cancelled() {
                 break;
             }
         }
+        sums.add_to(out, row_cells);
         job.progress.step()
     })
 }

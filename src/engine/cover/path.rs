@@ -2,26 +2,21 @@
 
 use crate::engine::compiled::{Child, CompiledTree, Place};
 
-/// A player on the path: whether x satisfies all its splits so far, and the product of their shares.
+/// A player on the path, and the product of the shares of its edges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnPath {
-    pub(super) player: u32,
-    pub(super) satisfied: bool,
+    player: u32,
     pub(super) ratio: f64,
 }
 
 /// A step of the way through a tree, depth first.
 enum PathStep {
-    Enter { child: Child, split: usize, left: bool },
+    Enter { child: Child, split: usize, side: usize },
     Restore { at: usize, before: Option<OnPath> },
 }
 
-/// Visits every leaf with the distinct players of its path. `satisfied(n, left)` says whether x goes that way at split n.
-pub(super) fn descend(
-    tree: &CompiledTree,
-    satisfied: impl Fn(usize, bool) -> bool,
-    mut leaf: impl FnMut(usize, &[OnPath]),
-) {
+/// Visits every leaf with the distinct players of its path.
+pub(super) fn descend(tree: &CompiledTree, mut leaf: impl FnMut(usize, &[OnPath])) {
     let mut path: Vec<OnPath> = Vec::new();
     let mut position = vec![usize::MAX; tree.players.len()];
     let mut stack = Vec::new();
@@ -30,8 +25,8 @@ pub(super) fn descend(
         match next.take().map(Child::place) {
             Some(Place::Leaf(number)) => leaf(number, &path),
             Some(Place::Split(split)) => {
-                stack.push(PathStep::Enter { child: tree.splits[split].right, split, left: false });
-                stack.push(PathStep::Enter { child: tree.splits[split].left, split, left: true });
+                stack.push(PathStep::Enter { child: tree.splits[split].right, split, side: 1 });
+                stack.push(PathStep::Enter { child: tree.splits[split].left, split, side: 0 });
             }
             None => {}
         }
@@ -41,19 +36,17 @@ pub(super) fn descend(
             Some(PathStep::Restore { before: None, .. }) => {
                 position[path.pop().expect("a player was entered").player as usize] = usize::MAX;
             }
-            Some(PathStep::Enter { child, split, left }) => {
+            Some(PathStep::Enter { child, split, side }) => {
                 let player = tree.splits[split].player;
-                let share = tree.shares[split][usize::from(!left)];
-                let here = OnPath { player, satisfied: satisfied(split, left), ratio: share };
+                let share = tree.shares[split][side];
                 let at = position[player as usize];
                 if let Some(on_path) = path.get_mut(at) {
                     stack.push(PathStep::Restore { at, before: Some(*on_path) });
-                    on_path.satisfied &= here.satisfied;
-                    on_path.ratio *= here.ratio;
+                    on_path.ratio *= share;
                 } else {
                     position[player as usize] = path.len();
                     stack.push(PathStep::Restore { at: path.len(), before: None });
-                    path.push(here);
+                    path.push(OnPath { player, ratio: share });
                 }
                 next = Some(child);
             }

@@ -1,0 +1,248 @@
+//! One walk of a tree for a block of rows, depth first.
+
+use super::lanes::{LANES, Sides, Split, ZERO, down, down_to_leaves, leaves, times};
+use super::levels::{Level, Met, Size, Standing};
+use super::nodes::Nodes;
+use super::pairs::{Gainer, Others};
+use super::sums::Sums;
+use crate::engine::compiled::{Child, CompiledTree, Place};
+
+/// A step of the walk.
+#[derive(Clone, Copy)]
+enum Step {
+    Enter { split: usize, from: usize },
+    Side(usize),
+    Leave,
+}
+
+/// The memory of a walk, kept from tree to tree.
+#[derive(Default)]
+pub(super) struct Room {
+    steps: Vec<Step>,
+    /// The root is at level 1; what it is worth goes to level 0.
+    levels: Vec<Level>,
+    /// A split whose children are leaves, and which needs no level of its own.
+    last: Level,
+    path: Vec<Standing>,
+    /// The position of each player of the tree on the path.
+    position: Vec<usize>,
+    others: Others,
+}
+
+/// Not on the path.
+const NOWHERE: usize = usize::MAX;
+
+/// A walk of one tree.
+pub(super) struct Walk<'a, 'b> {
+    pub(super) tree: &'a CompiledTree,
+    /// The position of each of the tree's players in the sums.
+    pub(super) players: &'a [u32],
+    pub(super) nodes: Nodes<'a>,
+    pub(super) size: Size,
+    /// The rows that go left at each split, one bit each.
+    pub(super) left: &'a [u64],
+    /// The rows that there are.
+    pub(super) members: u64,
+    pub(super) room: &'a mut Room,
+    pub(super) sums: &'a mut Sums<'b>,
+}
+
+impl Walk<'_, '_> {
+    #[inline(always)]
+    pub(super) fn run(&mut self) {
+        let Place::Split(root) = self.tree.root.place() else { return };
+        self.room.path.clear();
+        self.room.position.clear();
+        self.room.position.resize(self.tree.players.len(), NOWHERE);
+        self.room.others.begin(self.nodes.all);
+        let mut level = 0;
+        self.make_room(1);
+        self.room.levels[1].begin(self.nodes.all);
+        self.room.steps.push(Step::Enter { split: root, from: 0 });
+        while let Some(step) = self.room.steps.pop() {
+            match step {
+                Step::Enter { split, from } => {
+                    level += 1;
+                    self.enter(split, level, from);
+                }
+                Step::Side(side) => self.side(level, side),
+                Step::Leave => {
+                    self.leave(level);
+                    level -= 1;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn make_room(&mut self, level: usize) {
+        let levels = &mut self.room.levels;
+        if levels.len() <= level {
+            levels.resize_with(level + 1, Level::default);
+        }
+        levels[level - 1].fit(self.size);
+        levels[level].fit(self.size);
+    }
+
+    /// The split, coming from a side of the split above.
+    #[inline(always)]
+    fn met(&self, split: usize, from: usize) -> Met {
+        let player = self.tree.splits[split].player;
+        let at = self.room.position[player as usize];
+        let fresh = at == NOWHERE;
+        let at = if fresh { self.room.path.len() } else { at };
+        let above = if fresh { Standing { player, ratio: 1.0, rows: u64::MAX } } else { self.room.path[at] };
+        Met { split, from, at, fresh, above, skipped: [false; 2] }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, split: usize, level: usize, from: usize) {
+        self.make_room(level + 1);
+        let met = self.met(split, from);
+        let room = &mut *self.room;
+        if met.fresh {
+            room.position[met.above.player as usize] = met.at;
+            room.path.push(met.above);
+        }
+        room.levels[level].meet(met, &self.nodes, self.left[split], self.tree.shares[split]);
+        room.steps.extend([Step::Leave, Step::Side(1), Step::Side(0)]);
+    }
+
+    /// Goes down to a side of a split, unless it is a leaf.
+    #[inline(always)]
+    fn side(&mut self, level: usize, side: usize) {
+        let Some(Met { split, at, above, .. }) = self.room.levels[level].met else { return };
+        let share = self.tree.shares[split][side];
+        let rows = above.rows & if side == 0 { self.left[split] } else { !self.left[split] };
+        let below = Standing { ratio: above.ratio * share, rows, ..above };
+        if below.ratio == 0.0 && rows & self.members == 0 {
+            self.room.levels[level].met.iter_mut().for_each(|met| met.skipped[side] = true);
+            return;
+        }
+        let Place::Split(split) = children(self.tree, split)[side].place() else { return };
+        self.put(at, below);
+        match leaves_of(self.tree, split) {
+            Some(children) if !self.sums.of_pairs() => self.last_split(level, side, share, split, children),
+            _ => {
+                let (here, below) = self.room.levels.split_at_mut(level + 1);
+                let here = &here[level];
+                down(&here.products, &here.chances, share, &here.follow[side], &mut below[0].products);
+                self.room.steps.push(Step::Enter { split, from: side });
+            }
+        }
+    }
+
+    /// A side that is a split with nothing but leaves below it.
+    #[inline(always)]
+    fn last_split(&mut self, level: usize, side: usize, share: f64, split: usize, leaf: [usize; 2]) {
+        let Size { nodes, groups, width } = self.size;
+        let met = self.met(split, side);
+        let shares = self.tree.shares[split];
+        let room = &mut *self.room;
+        room.last.fit(Size { width: 0, ..self.size });
+        room.last.meet(met, &self.nodes, self.left[split], shares);
+        let (here, last) = (&mut room.levels[level], &room.last);
+        let values = leaf.map(|leaf| values(self.tree, leaf));
+        for g in 0..groups {
+            let products = &here.products[g * nodes..][..nodes];
+            let sum = down_to_leaves(products, &here.chances, share, &here.follow[side][g], &last.chances);
+            let [to_left, to_right] = [&last.follow[0][g], &last.follow[1][g]];
+            for output in 0..width {
+                let [left, right] = values.map(|values| values[output]);
+                let (mut expected, mut gain) = (ZERO, sum);
+                for i in 0..LANES {
+                    expected[i] = to_left[i] * left + to_right[i] * right;
+                    gain[i] *= (to_left[i] - shares[0]) * (left - right);
+                }
+                let out = &mut here.worth[side][self.size.place(g, output)..][..nodes];
+                leaves(&last.chances, shares[0] * left + shares[1] * right, &expected, out);
+                let cell = self.players[met.above.player as usize];
+                self.sums.add(cell, self.tree.output.first() + output, g, &gain);
+            }
+        }
+    }
+
+    /// Gives the split's player what it gains, and the split above what this one is worth.
+    #[inline(always)]
+    fn leave(&mut self, level: usize) {
+        let Size { nodes, groups, width } = self.size;
+        let room = &mut *self.room;
+        let (above, here) = room.levels.split_at_mut(level);
+        let here = &here[0];
+        let Some(met) = here.met else { return };
+        let shares = self.tree.shares[met.split];
+        let known = leaf_values(self.tree, &met);
+        for g in 0..groups {
+            let follow = [&here.follow[0][g], &here.follow[1][g]];
+            let split = Split { product: &here.products[g * nodes..][..nodes], chances: &here.chances, shares, follow };
+            let mut way = *follow[0];
+            for i in 0..LANES {
+                way[i] -= shares[0];
+            }
+            for output in 0..width {
+                let place = self.size.place(g, output);
+                let sides = Sides {
+                    leaves: known.map(|known| known.map(|values| values[output % values.len()])),
+                    subtrees: [&here.worth[0][place..][..nodes], &here.worth[1][place..][..nodes]],
+                };
+                let out = &mut above[level - 1].worth[met.from][place..][..nodes];
+                let cell_output = self.tree.output.first() + output;
+                if self.sums.of_pairs() {
+                    split.up(&sides, out, room.others.gains());
+                    let gainer = Gainer { at: met.at, output: cell_output, group: g, way: &way };
+                    room.others.give(self.nodes.all, &room.path, self.players, &gainer, self.sums);
+                } else {
+                    let mut gain = ZERO;
+                    split.up(&sides, out, &mut gain);
+                    self.sums.add(self.players[met.above.player as usize], cell_output, g, &times(&gain, &way));
+                }
+            }
+        }
+        if met.fresh {
+            room.path.pop();
+            room.position[met.above.player as usize] = NOWHERE;
+        } else {
+            self.put(met.at, met.above);
+        }
+    }
+
+    /// Changes how a player of the path stands.
+    #[inline(always)]
+    fn put(&mut self, at: usize, standing: Standing) {
+        self.room.path[at] = standing;
+        if self.sums.of_pairs() {
+            self.room.others.put(at, standing.ratio, self.nodes.all);
+        }
+    }
+}
+
+#[inline(always)]
+fn children(tree: &CompiledTree, split: usize) -> [Child; 2] {
+    [tree.splits[split].left, tree.splits[split].right]
+}
+
+/// The leaves below a split, if both its children are leaves.
+#[inline(always)]
+fn leaves_of(tree: &CompiledTree, split: usize) -> Option<[usize; 2]> {
+    match children(tree, split).map(Child::place) {
+        [Place::Leaf(left), Place::Leaf(right)] => Some([left, right]),
+        _ => None,
+    }
+}
+
+/// What the sides of a split are worth that are the same for all rows and nodes; a single number serves all outputs.
+#[inline(always)]
+fn leaf_values<'a>(tree: &'a CompiledTree, met: &Met) -> [Option<&'a [f64]>; 2] {
+    let children = children(tree, met.split);
+    let side = |side: usize| match children[side].place() {
+        _ if met.skipped[side] => Some(&[0.0][..]),
+        Place::Leaf(leaf) => Some(values(tree, leaf)),
+        Place::Split(_) => None,
+    };
+    [side(0), side(1)]
+}
+
+#[inline(always)]
+fn values(tree: &CompiledTree, leaf: usize) -> &[f64] {
+    &tree.values[leaf * tree.width..][..tree.width]
+}
