@@ -1,13 +1,13 @@
-//! The tables engine, stage by stage: counting a background, building tables, explaining rows with them; sparse pairs
-//! and path-dependent values beside it.
+//! The tables engine, stage by stage: counting a background, building tables, explaining rows with them, also without a
+//! background; sparse pairs beside it.
 //!
 //! One thread throughout. Throughputs are in rows of the kind that the stage's work grows with, or in numbers of pairs.
 
 mod common;
 
-use arborshap::forest::{Forest, Output, Split, Tree};
+use arborshap::forest::{Forest, Output};
 use arborshap::{Engine, Explainer, Index, Job, Rows};
-use common::{Growth, Random, grow, settings};
+use common::{Random, settings, uneven};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const FEATURES: usize = 20;
@@ -22,24 +22,9 @@ fn rows(cells: &[f64]) -> Rows<'_> {
     Rows::new(cells, cells.len() / FEATURES, FEATURES).expect("a matrix")
 }
 
-/// A tree that splits what reaches a node in two uneven parts, down to a depth or until next to nothing is left.
-fn tree(random: &mut Random, depth: u32, least: f64, output: Output, width: usize) -> Tree {
-    let mut cover = vec![1.0];
-    let tree = grow(output, |node, level, left| {
-        if level == depth || cover[node] < least {
-            return Growth::Leaf((0..width).map(|_| random.share() - 0.5).collect());
-        }
-        let feature = (random.share() * FEATURES as f64) as u32;
-        let share = 0.15 + 0.7 * random.share();
-        cover.extend([cover[node] * share, cover[node] * (1.0 - share)]);
-        Growth::Split(Split::at(feature, share, left, left + 1))
-    });
-    tree.with_cover(cover)
-}
-
 fn forest(n_trees: usize, depth: u32, least: f64) -> Forest {
     let mut random = Random(7);
-    let trees = (0..n_trees).map(|_| tree(&mut random, depth, least, Output::One(0), 1)).collect();
+    let trees = (0..n_trees).map(|_| uneven(&mut random, FEATURES, (depth, least), Output::One(0), 1)).collect();
     Forest::new(trees, FEATURES, vec![0.0]).expect("valid trees")
 }
 
@@ -129,7 +114,7 @@ fn outputs(c: &mut Criterion) {
     let mut group = c.benchmark_group("outputs");
     let job = Job::new(1);
     let mut random = Random(7);
-    let trees = (0..20).map(|_| tree(&mut random, 6, 0.0, Output::All, 10)).collect();
+    let trees = (0..20).map(|_| uneven(&mut random, FEATURES, (6, 0.0), Output::All, 10)).collect();
     let vectors = Forest::new(trees, FEATURES, vec![0.0; 10]).expect("valid trees");
     let explainer = construct(&vectors, &cells(1000, 1), &job);
     let x = cells(1024, 2);
@@ -157,7 +142,7 @@ fn sparse(c: &mut Criterion) {
     }
 }
 
-/// Without a background, from the shares of the training rows.
+/// Without a background, from the shares of the training rows; `cover` has the walk.
 fn path_dependent(c: &mut Criterion) {
     let mut group = c.benchmark_group("path-dependent");
     let job = Job::new(1);
@@ -179,11 +164,6 @@ fn path_dependent(c: &mut Criterion) {
     group.throughput(Throughput::Elements(4096));
     group.bench_function("explanation, depth 6", |b| {
         b.iter(|| explain(&ready, &x, Index::Shapley, Engine::Pattern, &job));
-    });
-    let deep = construct(&forest(5, 40, 1e-3));
-    group.throughput(Throughput::Elements(64));
-    group.bench_function("deep trees", |b| {
-        b.iter(|| explain(&deep, &x[..64 * FEATURES], Index::Shapley, Engine::Auto, &job));
     });
 }
 

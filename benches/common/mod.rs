@@ -63,6 +63,29 @@ pub(crate) fn grow(output: Output, mut decide: impl FnMut(usize, u32, u32) -> Gr
     Tree::new(nodes, values, output)
 }
 
+/// A tree with the cover of its nodes: it splits what reaches a node in two uneven parts, down to a depth or until no more
+/// than a least share is left.
+#[allow(dead_code, reason = "the traversal has trees of its own")]
+pub(crate) fn uneven(
+    random: &mut Random,
+    n_features: usize,
+    (depth, least): (u32, f64),
+    output: Output,
+    width: usize,
+) -> Tree {
+    let mut cover = vec![1.0];
+    let tree = grow(output, |node, level, left| {
+        if level == depth || cover[node] < least {
+            return Growth::Leaf((0..width).map(|_| random.share() - 0.5).collect());
+        }
+        let feature = (random.share() * n_features as f64) as u32;
+        let share = 0.15 + 0.7 * random.share();
+        cover.extend([cover[node] * share, cover[node] * (1.0 - share)]);
+        Growth::Split(Split::at(feature, share, left, left + 1))
+    });
+    tree.with_cover(cover)
+}
+
 /// Few samples, so that a run takes minutes and not hours.
 pub(crate) fn settings() -> Criterion {
     Criterion::default()

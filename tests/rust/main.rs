@@ -6,6 +6,7 @@ mod definition;
 mod determinism;
 mod garbage;
 mod hard_use;
+mod long_paths;
 mod paper;
 mod path_dependent;
 mod rooms;

@@ -18,9 +18,9 @@ class Plan:
         Number of trees explained by pattern tables, at a cost of n + m for n rows and m background rows.
     trees_by_pairs
         Number of trees explained by sparse pairs of patterns, at a cost of n * m; this suits deep trees and small jobs.
-        Without a background, the trees are explained leaf by leaf.
     trees_by_walk
-        Number of trees walked as in the paper's algorithms, which puts no limit on the length of their paths.
+        Number of trees walked as in the paper's algorithms, which puts no limit on the length of their paths. Without a
+        background, a tree is walked once for each block of rows.
     seconds
         Estimated time on one thread. It serves to compare plans; it is not a promise.
     bytes

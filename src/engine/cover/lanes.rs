@@ -10,17 +10,6 @@ pub(super) const LANES: usize = 16;
 pub(super) type Lanes = [f64; LANES];
 pub(super) const ZERO: Lanes = [0.0; LANES];
 
-/// The chance to go to a side, for each row of a group.
-#[inline(always)]
-fn chance_of(chance: &Chance, share: f64, follow: &Lanes) -> Lanes {
-    let absent = chance.absent * share;
-    let mut out = *follow;
-    for i in 0..LANES {
-        out[i] = absent + chance.joined * out[i];
-    }
-    out
-}
-
 /// The products below a side of a split.
 #[inline(always)]
 pub(super) fn down(above: &[Lanes], chances: &[Chance], share: f64, follow: &[Lanes], out: &mut [Lanes]) {
@@ -28,9 +17,10 @@ pub(super) fn down(above: &[Lanes], chances: &[Chance], share: f64, follow: &[La
     let groups = above.chunks_exact(nodes).zip(out.chunks_exact_mut(nodes)).zip(follow);
     for ((above, out), follow) in groups {
         for ((product, out), chance) in above.iter().zip(out).zip(chances) {
-            let (mut here, factor) = (*product, chance_of(chance, share, follow));
+            let absent = chance.absent * share;
+            let mut here = *product;
             for i in 0..LANES {
-                here[i] *= factor[i];
+                here[i] *= absent + chance.joined * follow[i];
             }
             *out = here;
         }
@@ -49,9 +39,9 @@ pub(super) fn down_to_leaves(
 ) -> Lanes {
     let mut sum = ZERO;
     for ((product, chance), below) in above.iter().zip(chances).zip(below) {
-        let factor = chance_of(chance, share, follow);
+        let absent = chance.absent * share;
         for i in 0..LANES {
-            sum[i] += below.slope * (product[i] * factor[i]);
+            sum[i] += below.slope * (product[i] * (absent + chance.joined * follow[i]));
         }
     }
     sum
@@ -120,7 +110,12 @@ pub(super) fn add_times(a: &mut Lanes, factor: f64, b: &Lanes) {
 #[inline(always)]
 pub(super) fn leaves(chances: &[Chance], mean: f64, here: &Lanes, out: &mut [Lanes]) {
     for (out, chance) in out.iter_mut().zip(chances) {
-        *out = chance_of(chance, mean, here);
+        let absent = chance.absent * mean;
+        let mut worth = *here;
+        for i in 0..LANES {
+            worth[i] = absent + chance.joined * worth[i];
+        }
+        *out = worth;
     }
 }
 
@@ -132,22 +127,22 @@ pub(super) struct Sides<'a> {
 
 /// What one side of a split is worth at a node.
 trait Worth: Copy {
-    fn at(self, node: usize) -> Lanes;
+    fn at(self, node: usize, lane: usize) -> f64;
 }
 
 /// A leaf.
 impl Worth for f64 {
     #[inline(always)]
-    fn at(self, _: usize) -> Lanes {
-        [self; LANES]
+    fn at(self, _: usize, _: usize) -> f64 {
+        self
     }
 }
 
 /// A subtree.
 impl Worth for &[Lanes] {
     #[inline(always)]
-    fn at(self, node: usize) -> Lanes {
-        self[node]
+    fn at(self, node: usize, lane: usize) -> f64 {
+        self[node][lane]
     }
 }
 
@@ -200,17 +195,19 @@ impl Split<'_> {
         let [share_left, share_right] = self.shares;
         let [follow_left, follow_right] = self.follow;
         for (q, ((product, chance), out)) in self.product.iter().zip(self.chances).zip(out).enumerate() {
-            let (left, right) = (left.at(q), right.at(q));
-            let to_left = chance_of(chance, share_left, follow_left);
-            let to_right = chance_of(chance, share_right, follow_right);
+            let (absent_left, absent_right) = (chance.absent * share_left, chance.absent * share_right);
             let (mut here, mut gain) = (ZERO, ZERO);
-            for i in 0..LANES {
-                here[i] = to_left[i] * left[i] + to_right[i] * right[i];
+            // A few lanes at a time, or there would not be enough registers.
+            for first in (0..LANES).step_by(4) {
+                for i in first..first + 4 {
+                    let (left, right) = (left.at(q, i), right.at(q, i));
+                    let to_left = absent_left + chance.joined * follow_left[i];
+                    let to_right = absent_right + chance.joined * follow_right[i];
+                    here[i] = to_left * left + to_right * right;
+                    gain[i] = chance.slope * product[i] * (left - right);
+                }
             }
             *out = here;
-            for i in 0..LANES {
-                gain[i] = chance.slope * product[i] * (left[i] - right[i]);
-            }
             gains.take(q, &gain);
         }
     }

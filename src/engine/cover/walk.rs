@@ -21,6 +21,8 @@ pub(super) struct Room {
     steps: Vec<Step>,
     /// The root is at level 1; what it is worth goes to level 0.
     levels: Vec<Level>,
+    /// How many levels are as large as this tree needs.
+    fitted: usize,
     /// A split whose children are leaves, and which needs no level of its own.
     last: Level,
     path: Vec<Standing>,
@@ -56,7 +58,9 @@ impl Walk<'_, '_> {
         self.room.position.resize(self.tree.players.len(), NOWHERE);
         self.room.others.begin(self.nodes.all);
         let mut level = 0;
+        self.room.fitted = 0;
         self.make_room(1);
+        self.room.last.fit(Size { width: 0, ..self.size });
         self.room.levels[1].begin(self.nodes.all);
         self.room.steps.push(Step::Enter { split: root, from: 0 });
         while let Some(step) = self.room.steps.pop() {
@@ -74,14 +78,16 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Makes sure that there are levels down to this one.
     #[inline(always)]
     fn make_room(&mut self, level: usize) {
-        let levels = &mut self.room.levels;
-        if levels.len() <= level {
-            levels.resize_with(level + 1, Level::default);
+        while self.room.fitted <= level {
+            if self.room.levels.len() <= self.room.fitted {
+                self.room.levels.push(Level::default());
+            }
+            self.room.levels[self.room.fitted].fit(self.size);
+            self.room.fitted += 1;
         }
-        levels[level - 1].fit(self.size);
-        levels[level].fit(self.size);
     }
 
     /// The split, coming from a side of the split above.
@@ -139,7 +145,6 @@ impl Walk<'_, '_> {
         let met = self.met(split, side);
         let shares = self.tree.shares[split];
         let room = &mut *self.room;
-        room.last.fit(Size { width: 0, ..self.size });
         room.last.meet(met, &self.nodes, self.left[split], shares);
         let (here, last) = (&mut room.levels[level], &room.last);
         let values = leaf.map(|leaf| values(self.tree, leaf));

@@ -4,6 +4,7 @@
 
 use super::Circumstances;
 use crate::engine::compiled::{Compiled, CompiledTree, MAX_PLAYERS, Shape};
+use crate::index::Index;
 
 /// Nanoseconds.
 mod price {
@@ -13,8 +14,13 @@ mod price {
     pub(super) const MET: f64 = 14.0;
     /// A node, 64 rows and 128 background rows.
     pub(super) const NODE: f64 = 45.0;
-    /// A player of a leaf at a quadrature node, path-dependent.
-    pub(super) const SLOPE: f64 = 3.0;
+    /// A split and a row, path-dependent.
+    pub(super) const SPLIT: f64 = 2.0;
+    /// The same at each quadrature node.
+    pub(super) const SPLIT_NODE: f64 = 0.35;
+    /// A split and another player of its path, for a row; then the same at each quadrature node.
+    pub(super) const OTHER: f64 = 0.8;
+    pub(super) const OTHER_NODE: f64 = 0.15;
     /// A node visited by the walk, for a pair.
     pub(super) const WALK: f64 = 12.0;
     /// A step of the transform: one entry, one axis, one quadrature node.
@@ -40,6 +46,8 @@ pub(super) struct Costs {
     pub(super) wide: usize,
     /// The trees that can have tables, by tables.
     pub(super) tables: f64,
+    /// The part of that which every call costs, even if the tables exist already.
+    pub(super) look: f64,
     pub(super) table_bytes: usize,
     /// The trees that can have tables, pair by pair.
     pub(super) pairs: f64,
@@ -58,12 +66,14 @@ impl Costs {
         let can = || compiled.trees.iter().filter(|tree| tree.can_have_tables());
         let cannot = || compiled.trees.iter().filter(|tree| !tree.can_have_tables());
         let (tables, table_bytes) = of_tables(compiled, now);
+        let look = can().map(|tree| of_look(tree, now)).sum();
         let entries: f64 = can().map(|tree| tree.shape.entries).sum();
         let count_bytes = if now.background == 0 { 0.0 } else { COUNT_BYTES * entries };
         Self {
             fit: can().count(),
             wide: compiled.trees.iter().filter(|tree| tree.max_path > MAX_PLAYERS).count(),
             tables,
+            look,
             table_bytes,
             pairs: can().map(|tree| of_pairs(tree, now)).sum(),
             rest: cannot().map(|tree| of_pairs(tree, now)).sum(),
@@ -92,7 +102,7 @@ pub(super) fn of_looking_up(compiled: &Compiled, now: &Circumstances) -> f64 {
 
 /// The trees that can have tables, by tables: nanoseconds and bytes.
 fn of_tables(compiled: &Compiled, now: &Circumstances) -> (f64, usize) {
-    let (n, m) = (now.rows as f64, now.background as f64);
+    let m = now.background as f64;
     let mut cost = 0.0;
     let mut bytes = 0.0;
     for tree in compiled.trees.iter().filter(|tree| tree.can_have_tables()) {
@@ -107,16 +117,36 @@ fn of_tables(compiled: &Compiled, now: &Circumstances) -> (f64, usize) {
             let nodes = (tree.max_path as f64 / 2.0).ceil();
             cost += price::FOLD * cells * nodes * per_player.sqrt() + price::FILL * numbers;
         }
-        cost += price::LOOK * n * tree.looked_up(now.index.order());
+        cost += of_look(tree, now);
         bytes += 8.0 * numbers;
     }
     (cost, bytes as usize)
 }
 
-/// A tree, by the traversal. Without a background there is no traversal, and all leaves are visited instead.
+/// A tree, by tables that exist already.
+fn of_look(tree: &CompiledTree, now: &Circumstances) -> f64 {
+    price::LOOK * now.rows as f64 * tree.looked_up(now.index.order())
+}
+
+/// A tree, by one walk for a block of rows: path-dependent.
+fn of_cover(tree: &CompiledTree, now: &Circumstances) -> f64 {
+    let Shape { leaves, players, .. } = tree.shape;
+    let nodes = match now.index {
+        Index::Banzhaf => 1.0,
+        _ => (tree.max_path as f64 / 2.0).ceil(),
+    };
+    // A split has about as many players on its path as the leaves below it.
+    let others = if now.index.order() == 1 { 0.0 } else { players };
+    let split = leaves * (price::SPLIT + price::SPLIT_NODE * nodes * tree.width as f64);
+    let pairs = others * tree.width as f64 * (price::OTHER + price::OTHER_NODE * nodes);
+    // Rows go in groups of sixteen.
+    now.rows.next_multiple_of(16) as f64 * (split + pairs)
+}
+
+/// A tree, by the traversal; without a background, by the only walk there is.
 fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
     if now.background == 0 {
-        return of_pairs(tree, now);
+        return of_cover(tree, now);
     }
     price::WALK * now.rows as f64 * now.background as f64 * 2.0 * tree.shape.meets
 }
@@ -125,12 +155,7 @@ fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
 fn of_pairs(tree: &CompiledTree, now: &Circumstances) -> f64 {
     let (n, m) = (now.rows as f64, now.background as f64);
     let Shape { leaves, meets, players, .. } = tree.shape;
-    if now.background == 0 {
-        // Path-dependent: every leaf, every player, every quadrature node.
-        let cells = if now.index.order() == 1 { players } else { players * tree.max_path as f64 };
-        return price::SLOPE * n * cells * (tree.max_path as f64 / 2.0).ceil();
-    }
-    if tree.max_path > MAX_PLAYERS {
+    if now.background == 0 || tree.max_path > MAX_PLAYERS {
         return of_walk(tree, now);
     }
     let width = tree.width as f64;

@@ -2,7 +2,8 @@
 //!
 //! Three ways compute the same numbers. *Tables* cost n + m, but a table has $2^k$ entries for a path with k players.
 //! *Sparse* pairs cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* has no
-//! limit at all. `cost` estimates what each way would take; this file chooses.
+//! limit at all; without a background, it is one walk of each tree for a block of rows, and there are no pairs. `cost`
+//! estimates what each way would take; this file chooses.
 
 mod cost;
 
@@ -61,7 +62,7 @@ pub struct Plan {
     pub by_tables: usize,
     /// Trees explained by sparse pairs.
     pub by_pairs: usize,
-    /// Trees walked pair by pair.
+    /// Trees walked: pair by pair, or once per block of rows if there is no background.
     pub by_walk: usize,
     /// Estimated seconds on one thread.
     pub seconds: f64,
@@ -71,7 +72,7 @@ pub struct Plan {
     pub reason: String,
     /// Whether the trees that can have tables use them.
     pub(crate) tables: bool,
-    /// What this call spends, in nanoseconds, because trees that could have tables have none.
+    /// What this call spends more, in nanoseconds, because trees that could have tables have none.
     pub(crate) rent: f64,
 }
 
@@ -113,7 +114,12 @@ impl Plan {
         let (way, reason) = choose(compiled, engine, now, &costs)?;
         let tables = way == Way::Tables;
         let by_tables = if tables { costs.fit } else { 0 };
-        let by_walk = if way == Way::Walk { compiled.trees.len() } else { costs.wide };
+        let by_walk = match way {
+            Way::Walk => compiled.trees.len(),
+            // Without a background there are no pairs.
+            _ if now.background == 0 => compiled.trees.len() - by_tables,
+            _ => costs.wide,
+        };
         let work = match way {
             Way::Walk => cost::of_walking(compiled, now),
             Way::Tables => costs.rest + costs.tables,
@@ -123,7 +129,7 @@ impl Plan {
             by_pairs: compiled.trees.len() - by_tables - by_walk,
             seconds: 1e-9 * (work + costs.write),
             bytes: if tables { costs.table_bytes.min(now.memory_limit) } else { 0 },
-            rent: costs.pairs,
+            rent: (costs.pairs - costs.look).max(0.0),
             by_tables,
             by_walk,
             reason,
@@ -190,21 +196,30 @@ fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Cost
             format!("counting the background's patterns would need about {:.1e} bytes", costs.count_bytes),
         )),
         Engine::Auto if now.built => Ok((Way::Tables, ALREADY.into())),
-        Engine::Auto => {
-            let way = if costs.tables < (costs.pairs + now.rent).max(CHEAP) { Way::Tables } else { Way::Pairs };
-            let reason = format!(
-                "for {} rows and {} background rows, {} of {n_trees} trees would take {:.2e} s by tables and {:.2e} s by \
-                 pairs, after {:.2e} s by pairs in earlier calls",
-                now.rows,
-                now.background,
-                costs.fit,
-                costs.tables * 1e-9,
-                costs.pairs * 1e-9,
-                now.rent * 1e-9,
-            );
-            Ok((way, reason))
-        }
+        Engine::Auto => Ok(cheapest(compiled, now, costs)),
     }
+}
+
+/// The cheaper way for the trees that can have tables, and why.
+fn cheapest(compiled: &Compiled, now: &Circumstances, costs: &Costs) -> (Way, String) {
+    // Tables that do not fit in memory are built for every call, so there is nothing to save for.
+    let rent = if costs.table_bytes <= now.memory_limit { now.rent } else { 0.0 };
+    let way = if costs.tables < (costs.pairs + rent).max(CHEAP) { Way::Tables } else { Way::Pairs };
+    let (background, other) = match now.background {
+        0 => (String::new(), "by walking"),
+        m => (format!(" and {m} background rows"), "by pairs"),
+    };
+    let reason = format!(
+        "for {} rows{background}, {} of {} trees would take {:.2e} s by tables and {:.2e} s {other}, and tables would have \
+         saved {:.2e} s in earlier calls",
+        now.rows,
+        costs.fit,
+        compiled.trees.len(),
+        costs.tables * 1e-9,
+        costs.pairs * 1e-9,
+        now.rent * 1e-9,
+    );
+    (way, reason)
 }
 
 fn too_large_for_tables(compiled: &Compiled) -> String {
