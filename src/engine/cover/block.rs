@@ -31,7 +31,7 @@ impl<'a> TreeRule<'a> {
     /// Bytes of the levels of a walk.
     fn bytes(&self, rows: usize) -> usize {
         let nodes = self.goes.iter().map(Vec::len).max().unwrap_or(0);
-        let size = Size { nodes, groups: rows.div_ceil(LANES), width: self.tree.width };
+        let size = Size { nodes, rows: rows.next_multiple_of(LANES), width: self.tree.width };
         (self.tree.depth + 2) * size.bytes()
     }
 }
@@ -70,7 +70,7 @@ impl Kernel for BlockWalk<'_, '_> {
             *left >>= self.first % SET;
         }
         for nodes in goes {
-            let size = Size { nodes: nodes.len(), groups: self.len.div_ceil(LANES), width: tree.width };
+            let size = Size { nodes: nodes.len(), rows: self.len.next_multiple_of(LANES), width: tree.width };
             let members = u64::MAX >> (SET - self.len);
             Walk { tree, players, nodes: Nodes::new(nodes), size, left, members, room, sums }.run();
         }

@@ -1,6 +1,6 @@
 //! What a walk knows at each level of the tree.
 
-use super::lanes::{LANES, Lanes, ZERO, follow_sides};
+use super::lanes::follow_sides;
 use super::nodes::{Chance, Nodes, WalkNode};
 
 /// A player of the path, as it stands at some node.
@@ -35,8 +35,8 @@ pub(super) struct Met {
 pub(super) struct Size {
     /// Quadrature nodes.
     pub(super) nodes: usize,
-    /// Groups of [`LANES`] rows.
-    pub(super) groups: usize,
+    /// Rows, a multiple of [`LANES`](super::lanes::LANES).
+    pub(super) rows: usize,
     /// Values per leaf.
     pub(super) width: usize,
 }
@@ -44,14 +44,8 @@ pub(super) struct Size {
 impl Size {
     /// Bytes of a level's arrays.
     pub(super) fn bytes(self) -> usize {
-        let lanes = (2 * self.width + 1) * self.groups * self.nodes + 2 * self.groups;
-        lanes * size_of::<Lanes>() + self.nodes * size_of::<Chance>()
-    }
-
-    /// Where the nodes of a group and an output begin in [`Level::worth`].
-    #[inline(always)]
-    pub(super) fn place(self, group: usize, output: usize) -> usize {
-        (group * self.width + output) * self.nodes
+        let numbers = (2 * self.width + 1) * self.nodes * self.rows + 2 * self.rows;
+        numbers * size_of::<f64>() + self.nodes * size_of::<Chance>()
     }
 }
 
@@ -61,12 +55,12 @@ pub(super) struct Level {
     pub(super) met: Option<Met>,
     /// How likely the split's player has joined, node by node.
     pub(super) chances: Vec<Chance>,
-    /// Of either side, group by group: see [`follow_sides`].
-    pub(super) follow: [Vec<Lanes>; 2],
-    /// The product of the node's weight and the chances of all edges above, by group and node.
-    pub(super) products: Vec<Lanes>,
-    /// What either side is worth if the walk is there: the expected leaf, by group, output and node.
-    pub(super) worth: [Vec<Lanes>; 2],
+    /// Of either side, row by row: see [`follow_sides`].
+    pub(super) follow: [Vec<f64>; 2],
+    /// The product of the node's weight and the chances of all edges above, by node and row.
+    pub(super) products: Vec<f64>,
+    /// What either side is worth if the walk is there: the expected leaf, by output, node and row.
+    pub(super) worth: [Vec<f64>; 2],
 }
 
 impl Level {
@@ -74,19 +68,17 @@ impl Level {
     #[inline(always)]
     pub(super) fn fit(&mut self, size: Size) {
         self.chances.resize(size.nodes, Chance::default());
-        self.products.resize(size.groups * size.nodes, ZERO);
+        self.products.resize(size.nodes * size.rows, 0.0);
         for side in 0..2 {
-            self.follow[side].resize(size.groups, ZERO);
-            self.worth[side].resize(size.groups * size.width * size.nodes, ZERO);
+            self.follow[side].resize(size.rows, 0.0);
+            self.worth[side].resize(size.width * size.nodes * size.rows, 0.0);
         }
     }
 
     /// Every product is the weight of its node.
     #[inline(always)]
-    pub(super) fn begin(&mut self, nodes: &[WalkNode]) {
-        for products in self.products.chunks_exact_mut(nodes.len()) {
-            products.iter_mut().zip(nodes).for_each(|(product, node)| *product = [node.weight; LANES]);
-        }
+    pub(super) fn begin(&mut self, nodes: &[WalkNode], rows: usize) {
+        self.products.chunks_exact_mut(rows).zip(nodes).for_each(|(products, node)| products.fill(node.weight));
     }
 
     /// Comes to a split at which the rows `left` go left.

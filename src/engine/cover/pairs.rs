@@ -4,42 +4,46 @@
 //! replaces the other player's factor in the product by its slope. Below the split the other player may have splits too:
 //! these give the rest of the pair, because there it is the other way round.
 
-use super::lanes::{LANES, Lanes, ZERO, add_times, choose, times};
+use super::lanes::{add_products, add_times, choose, mask};
 use super::levels::Standing;
 use super::nodes::WalkNode;
 use super::sums::Sums;
 
-/// The player of a split, for a group of rows.
+/// The player of a split.
 pub(super) struct Gainer<'a> {
     /// Its position on the path.
     pub(super) at: usize,
     pub(super) output: usize,
-    pub(super) group: usize,
-    /// How much further each row goes left if the player has joined.
-    pub(super) way: &'a Lanes,
+    /// How much more likely each row goes left if the player has joined.
+    pub(super) way: &'a [f64],
 }
 
 /// The players of the path besides the one that gains.
 #[derive(Default)]
 pub(super) struct Others {
-    /// What the player of a split gains, node by node.
-    gains: Vec<Lanes>,
+    /// What the player of a split gains, by node and row.
+    gains: Vec<f64>,
     /// [`WalkNode::passed`] of each player of the path, node by node.
     passed: Vec<f64>,
     /// [`WalkNode::failed`], node by node.
     failed: Vec<f64>,
+    /// What a pair gains, row by row: if the row has failed the other player, and if it has not.
+    if_failed: Vec<f64>,
+    if_passed: Vec<f64>,
 }
 
 impl Others {
     #[inline(always)]
-    pub(super) fn begin(&mut self, nodes: &[WalkNode]) {
-        self.gains.resize(nodes.len(), ZERO);
+    pub(super) fn begin(&mut self, nodes: &[WalkNode], rows: usize) {
+        self.gains.resize(nodes.len() * rows, 0.0);
         self.failed.clear();
         self.failed.extend(nodes.iter().map(|node| node.failed()));
+        self.if_failed.resize(rows, 0.0);
+        self.if_passed.resize(rows, 0.0);
     }
 
     #[inline(always)]
-    pub(super) fn gains(&mut self) -> &mut Vec<Lanes> {
+    pub(super) fn gains(&mut self) -> &mut [f64] {
         &mut self.gains
     }
 
@@ -58,31 +62,34 @@ impl Others {
     /// Gives the gains to a player of the path, and to its pairs with the others.
     #[inline(always)]
     pub(super) fn give(
-        &self,
+        &mut self,
         nodes: &[WalkNode],
         path: &[Standing],
         players: &[u32],
         gainer: &Gainer<'_>,
         sums: &mut Sums<'_>,
     ) {
-        let Gainer { at, output, group, way } = *gainer;
+        let Gainer { at, output, way } = *gainer;
         let player = players[path[at].player as usize];
-        let (mut alone, mut failed) = (ZERO, ZERO);
-        for ((node, gain), slope) in nodes.iter().zip(&self.gains).zip(&self.failed) {
-            add_times(&mut alone, node.on, gain);
-            add_times(&mut failed, *slope, gain);
+        self.if_passed.fill(0.0);
+        self.if_failed.fill(0.0);
+        for ((node, gains), slope) in nodes.iter().zip(self.gains.chunks_exact(way.len())).zip(&self.failed) {
+            add_times(&mut self.if_passed, node.on, gains);
+            add_times(&mut self.if_failed, *slope, gains);
         }
-        sums.add(player, output, group, &times(&alone, way));
+        add_products(sums.of_player(player, output), &self.if_passed, way);
         for (j, (other, slopes)) in path.iter().zip(self.passed.chunks_exact(nodes.len())).enumerate() {
             if j == at {
                 continue;
             }
-            let mut passed = ZERO;
-            for (gain, slope) in self.gains.iter().zip(slopes) {
-                add_times(&mut passed, *slope, gain);
+            self.if_passed.fill(0.0);
+            for (gains, slope) in self.gains.chunks_exact(way.len()).zip(slopes) {
+                add_times(&mut self.if_passed, *slope, gains);
             }
-            let both = choose(other.rows >> (group * LANES), &passed, &failed);
-            sums.add_pair([player, players[other.player as usize]], output, group, &times(&both, way));
+            for (r, (passed, failed)) in self.if_passed.iter_mut().zip(&self.if_failed).enumerate() {
+                *passed = choose(mask(other.rows, r), *passed, *failed);
+            }
+            add_products(sums.of_pair([player, players[other.player as usize]], output), &self.if_passed, way);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What players have gained so far, for a block of rows.
 
-use super::lanes::{LANES, Lanes, ZERO, add_times};
+use super::lanes::LANES;
 use crate::engine::compiled::{Compiled, CompiledTree};
 use crate::index::{Diagonal, Index, Integral};
 
@@ -50,20 +50,20 @@ impl Cells {
     }
 }
 
-/// Gains by player or pair of players, by output, and by group of rows.
+/// Gains by player or pair of players, by output, and by row.
 pub(super) struct Sums<'a> {
     cells: &'a Cells,
-    groups: usize,
-    singles: Vec<Lanes>,
+    /// How many rows there are, filled up to a multiple of [`LANES`].
+    rows: usize,
+    singles: Vec<f64>,
     /// Each pair once: a player with all players before it.
-    pairs: Vec<Lanes>,
+    pairs: Vec<f64>,
 }
 
 impl<'a> Sums<'a> {
     pub(super) fn new(cells: &'a Cells, rows: usize) -> Self {
-        let groups = rows.div_ceil(LANES);
-        let (singles, pairs) = (cells.n_singles() * groups, cells.n_pairs() * groups);
-        Self { cells, groups, singles: vec![ZERO; singles], pairs: vec![ZERO; pairs] }
+        let rows = rows.next_multiple_of(LANES);
+        Self { cells, rows, singles: vec![0.0; cells.n_singles() * rows], pairs: vec![0.0; cells.n_pairs() * rows] }
     }
 
     #[inline(always)]
@@ -72,20 +72,22 @@ impl<'a> Sums<'a> {
     }
 
     #[inline(always)]
-    fn place(&self, cell: usize, output: usize, group: usize) -> usize {
-        (cell * self.cells.n_outputs + output) * self.groups + group
+    fn place(&self, cell: usize, output: usize) -> usize {
+        (cell * self.cells.n_outputs + output) * self.rows
     }
 
+    /// What a player has gained, row by row.
     #[inline(always)]
-    pub(super) fn add(&mut self, player: u32, output: usize, group: usize, gain: &Lanes) {
-        let place = self.place(player as usize, output, group);
-        add_times(&mut self.singles[place], 1.0, gain);
+    pub(super) fn of_player(&mut self, player: u32, output: usize) -> &mut [f64] {
+        let place = self.place(player as usize, output);
+        &mut self.singles[place..][..self.rows]
     }
 
+    /// What a pair of players has gained, row by row.
     #[inline(always)]
-    pub(super) fn add_pair(&mut self, players: [u32; 2], output: usize, group: usize, gain: &Lanes) {
-        let place = self.place(pair(players.map(|player| player as usize)), output, group);
-        add_times(&mut self.pairs[place], 1.0, gain);
+    pub(super) fn of_pair(&mut self, players: [u32; 2], output: usize) -> &mut [f64] {
+        let place = self.place(pair(players.map(|player| player as usize)), output);
+        &mut self.pairs[place..][..self.rows]
     }
 
     /// Adds everything to the result of the rows.
@@ -103,8 +105,8 @@ impl<'a> Sums<'a> {
         }
     }
 
-    fn of(&self, sums: &[Lanes], cell: usize, row: usize, output: usize) -> f64 {
-        sums[self.place(cell, output, row / LANES)][row % LANES]
+    fn of(&self, sums: &[f64], cell: usize, row: usize, output: usize) -> f64 {
+        sums[self.place(cell, output) + row]
     }
 
     /// Adds the pairs of one row and output.

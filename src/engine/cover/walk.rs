@@ -1,6 +1,6 @@
 //! One walk of a tree for a block of rows, depth first.
 
-use super::lanes::{LANES, Sides, Split, ZERO, down, down_to_leaves, leaves, times};
+use super::lanes::{Sides, Split, add_products, add_times, down, down_to_leaves, leaves};
 use super::levels::{Level, Met, Size, Standing};
 use super::nodes::Nodes;
 use super::pairs::{Gainer, Others};
@@ -28,6 +28,12 @@ pub(super) struct Room {
     path: Vec<Standing>,
     /// The position of each player of the tree on the path.
     position: Vec<usize>,
+    /// What the player of a split gains, row by row.
+    gains: Vec<f64>,
+    /// How much more likely each row goes left if the player has joined.
+    way: Vec<f64>,
+    /// What the leaves below a split are worth to each row if the player has joined.
+    expected: Vec<f64>,
     others: Others,
 }
 
@@ -56,12 +62,15 @@ impl Walk<'_, '_> {
         self.room.path.clear();
         self.room.position.clear();
         self.room.position.resize(self.tree.players.len(), NOWHERE);
-        self.room.others.begin(self.nodes.all);
+        for array in [&mut self.room.gains, &mut self.room.way, &mut self.room.expected] {
+            array.resize(self.size.rows, 0.0);
+        }
+        self.room.others.begin(self.nodes.all, self.size.rows);
         let mut level = 0;
         self.room.fitted = 0;
         self.make_room(1);
         self.room.last.fit(Size { width: 0, ..self.size });
-        self.room.levels[1].begin(self.nodes.all);
+        self.room.levels[1].begin(self.nodes.all, self.size.rows);
         self.room.steps.push(Step::Enter { split: root, from: 0 });
         while let Some(step) = self.room.steps.pop() {
             match step {
@@ -141,66 +150,57 @@ impl Walk<'_, '_> {
     /// A side that is a split with nothing but leaves below it.
     #[inline(always)]
     fn last_split(&mut self, level: usize, side: usize, share: f64, split: usize, leaf: [usize; 2]) {
-        let Size { nodes, groups, width } = self.size;
+        let Size { nodes, rows, width } = self.size;
         let met = self.met(split, side);
         let shares = self.tree.shares[split];
         let room = &mut *self.room;
         room.last.meet(met, &self.nodes, self.left[split], shares);
         let (here, last) = (&mut room.levels[level], &room.last);
-        let values = leaf.map(|leaf| values(self.tree, leaf));
-        for g in 0..groups {
-            let products = &here.products[g * nodes..][..nodes];
-            let sum = down_to_leaves(products, &here.chances, share, &here.follow[side][g], &last.chances);
-            let [to_left, to_right] = [&last.follow[0][g], &last.follow[1][g]];
-            for output in 0..width {
-                let [left, right] = values.map(|values| values[output]);
-                let (mut expected, mut gain) = (ZERO, sum);
-                for i in 0..LANES {
-                    expected[i] = to_left[i] * left + to_right[i] * right;
-                    gain[i] *= (to_left[i] - shares[0]) * (left - right);
-                }
-                let out = &mut here.worth[side][self.size.place(g, output)..][..nodes];
-                leaves(&last.chances, shares[0] * left + shares[1] * right, &expected, out);
-                let cell = self.players[met.above.player as usize];
-                self.sums.add(cell, self.tree.output.first() + output, g, &gain);
+        let follow = &here.follow[side];
+        down_to_leaves(&here.products, &here.chances, share, follow, &last.chances, &mut room.way);
+        let [to_left, to_right] = &last.follow;
+        room.way.iter_mut().zip(to_left).for_each(|(way, to_left)| *way *= to_left - shares[0]);
+        for output in 0..width {
+            let [left, right] = leaf.map(|leaf| values(self.tree, leaf)[output]);
+            for ((expected, to_left), to_right) in room.expected.iter_mut().zip(to_left).zip(to_right) {
+                *expected = to_left * left + to_right * right;
             }
+            let out = &mut here.worth[side][output * nodes * rows..][..nodes * rows];
+            leaves(&last.chances, shares[0] * left + shares[1] * right, &room.expected, out);
+            let cell = self.players[met.above.player as usize];
+            add_times(self.sums.of_player(cell, self.tree.output.first() + output), left - right, &room.way);
         }
     }
 
     /// Gives the split's player what it gains, and the split above what this one is worth.
     #[inline(always)]
     fn leave(&mut self, level: usize) {
-        let Size { nodes, groups, width } = self.size;
+        let Size { nodes, rows, width } = self.size;
         let room = &mut *self.room;
         let (above, here) = room.levels.split_at_mut(level);
         let here = &here[0];
         let Some(met) = here.met else { return };
         let shares = self.tree.shares[met.split];
+        let follow = [&here.follow[0][..], &here.follow[1]];
+        let split = Split { products: &here.products, chances: &here.chances, shares, follow };
+        room.way.iter_mut().zip(follow[0]).for_each(|(way, to_left)| *way = to_left - shares[0]);
         let known = leaf_values(self.tree, &met);
-        for g in 0..groups {
-            let follow = [&here.follow[0][g], &here.follow[1][g]];
-            let split = Split { product: &here.products[g * nodes..][..nodes], chances: &here.chances, shares, follow };
-            let mut way = *follow[0];
-            for i in 0..LANES {
-                way[i] -= shares[0];
-            }
-            for output in 0..width {
-                let place = self.size.place(g, output);
-                let sides = Sides {
-                    leaves: known.map(|known| known.map(|values| values[output % values.len()])),
-                    subtrees: [&here.worth[0][place..][..nodes], &here.worth[1][place..][..nodes]],
-                };
-                let out = &mut above[level - 1].worth[met.from][place..][..nodes];
-                let cell_output = self.tree.output.first() + output;
-                if self.sums.of_pairs() {
-                    split.up(&sides, out, room.others.gains());
-                    let gainer = Gainer { at: met.at, output: cell_output, group: g, way: &way };
-                    room.others.give(self.nodes.all, &room.path, self.players, &gainer, self.sums);
-                } else {
-                    let mut gain = ZERO;
-                    split.up(&sides, out, &mut gain);
-                    self.sums.add(self.players[met.above.player as usize], cell_output, g, &times(&gain, &way));
-                }
+        for output in 0..width {
+            let place = output * nodes * rows..(output + 1) * nodes * rows;
+            let sides = Sides {
+                leaves: known.map(|known| known.map(|values| values[output % values.len()])),
+                subtrees: [&here.worth[0][place.clone()], &here.worth[1][place.clone()]],
+            };
+            let out = &mut above[level - 1].worth[met.from][place];
+            let cell_output = self.tree.output.first() + output;
+            if self.sums.of_pairs() {
+                split.up::<false>(&sides, out, room.others.gains());
+                let gainer = Gainer { at: met.at, output: cell_output, way: &room.way };
+                room.others.give(self.nodes.all, &room.path, self.players, &gainer, self.sums);
+            } else {
+                split.up::<true>(&sides, out, &mut room.gains);
+                let sums = self.sums.of_player(self.players[met.above.player as usize], cell_output);
+                add_products(sums, &room.gains, &room.way);
             }
         }
         if met.fresh {
