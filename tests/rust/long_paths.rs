@@ -33,7 +33,9 @@ impl Caterpillar {
             if c.one_in(4) {
                 let feature = c.below(n_features);
                 let leaves = tree.split(c, children[1], feature);
-                leaves.into_iter().for_each(|leaf| tree.leaf(c, leaf));
+                for leaf in leaves {
+                    tree.leaf(c, leaf);
+                }
             } else {
                 tree.leaf(c, children[1]);
             }
@@ -180,7 +182,7 @@ fn one_to_forty_players_on_a_path() {
         let width = 1 + c.below(2);
         let depth = n_features + c.below(12);
         let trees: Vec<Caterpillar> =
-            (0..1 + n_features % 2).map(|_| Caterpillar::new(&mut c, n_features, depth, width)).collect();
+            (0..=n_features % 2).map(|_| Caterpillar::new(&mut c, n_features, depth, width)).collect();
         let all = trees.iter().map(Caterpillar::tree).collect();
         let forest = Forest::new(all, n_features, vec![0.0; width]).expect("valid trees");
         let groups: Vec<u32> = (0..n_features as u32).map(|feature| feature / 2).collect();
