@@ -56,7 +56,9 @@ impl CellMap {
                     let sums = &mut sums[self.number(i, j, output)];
                     for (sum, out) in sums.iter_mut().zip(out.chunks_exact_mut(row_cells)) {
                         copy(sum, &mut out[(i * p + j) * k + output]);
-                        copy(sum, &mut out[(j * p + i) * k + output]);
+                        if i != j {
+                            copy(sum, &mut out[(j * p + i) * k + output]);
+                        }
                     }
                 }
             }
