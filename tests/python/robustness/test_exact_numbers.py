@@ -51,11 +51,12 @@ def test_path_dependent(index: str) -> None:
 def test_a_thousand_players_on_a_path(index: str) -> None:
     case = chain_case(1000)
     exact = of_pairs(case.forest, case.X, case.Z, index)
-    values = TreeExplainer(case.forest, case.Z, n_jobs=1)(case.X, index=index).values  # type: ignore[arg-type]
-    assert errors(values, exact).max() < 4e-15 * scale(case)
-    for engine in ("pattern", "sparse"):
-        with pytest.raises(InputError, match="players on a path"):
-            TreeExplainer(case.forest, case.Z, engine=engine)
+    for engine in ("auto", "pattern", "counts"):
+        explainer = TreeExplainer(case.forest, case.Z, engine=engine, n_jobs=1)
+        values = explainer(case.X, index=index).values  # type: ignore[arg-type]
+        assert errors(values, exact).max() < 4e-15 * scale(case), engine
+    with pytest.raises(InputError, match="players on a path"):
+        TreeExplainer(case.forest, case.Z, engine="sparse")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
