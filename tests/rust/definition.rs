@@ -4,10 +4,10 @@ use arborshap::Index;
 use proptest::prelude::*;
 
 use crate::support::choices::{cases, choices};
-use crate::support::engines::{ENGINES, INDICES, WALKS, assert_close, explain, pairs};
+use crate::support::engines::{ENGINES, WALKS, assert_close, explain, pairs};
 use crate::support::forests::LARGEST_VALUE;
 use crate::support::inputs::Case;
-use crate::support::oracle::Game;
+use crate::support::oracle::{Game, assert_definition};
 
 /// What the values of a case are of the order of.
 const SCALE: f64 = 5.0 * LARGEST_VALUE;
@@ -18,17 +18,7 @@ fn games(case: &Case) -> Vec<Game> {
 }
 
 fn every_index_equals_its_definition(case: &Case) {
-    let explainer = case.explainer();
-    let games = games(case);
-    for index in INDICES {
-        let want: Vec<f64> = games.iter().flat_map(|game| game.index(index)).collect();
-        for engine in ENGINES {
-            let got = explain(engine, &explainer, &case.x, index, 1);
-            assert_close(&got, &want, SCALE, &format!("{index:?} by {engine:?}"));
-        }
-    }
-    let expected: Vec<f64> = (0..case.forest.n_outputs()).map(|output| games[0].of(0, output)).collect();
-    assert_close(explainer.expected_value(), &expected, SCALE, "the expected value");
+    assert_definition(&case.explainer(), &case.x, &games(case), SCALE);
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use crate::support::choices::{Choices, cases, choices};
 use crate::support::engines::{ENGINES, INDICES, assert_close, assert_same, explain};
 use crate::support::forests::{LARGEST_VALUE, Parts, some_parts};
 use crate::support::inputs::{Case, Matrix, matrix};
-use crate::support::oracle::Game;
+use crate::support::oracle::{Game, assert_definition};
 
 const SCALE: f64 = 5.0 * LARGEST_VALUE;
 
@@ -103,15 +103,7 @@ proptest! {
         let (case, trees) = trained(&mut c);
         let explainer = explainer(&case.forest, &case.players);
         let games: Vec<Game> = (0..case.x.len).map(|row| game(&case, &trees, row)).collect();
-        for index in INDICES {
-            let want: Vec<f64> = games.iter().flat_map(|game| game.index(index)).collect();
-            for engine in ENGINES {
-                let got = explain(engine, &explainer, &case.x, index, 1);
-                assert_close(&got, &want, SCALE, &format!("{index:?} by {engine:?}"));
-            }
-        }
-        let expected: Vec<f64> = (0..case.forest.n_outputs()).map(|output| games[0].of(0, output)).collect();
-        assert_close(explainer.expected_value(), &expected, SCALE, "the expected value");
+        assert_definition(&explainer, &case.x, &games, SCALE);
     }
 }
 

@@ -3,9 +3,11 @@
 
 mod compile;
 mod leaf;
+mod path;
 mod shape;
 
 pub(crate) use leaf::Leaf;
+pub(crate) use path::Path;
 pub(crate) use shape::{MAX_PLAYERS, PathLengths, Shape};
 
 use super::codes::{CodeTest, Columns};

@@ -238,30 +238,37 @@ impl<P: Word> Join<P> {
         bits(&met)
     }
 
-    /// What a row with the pattern `s` gets, position by position, for up to `8 N` of them.
+    /// The patterns that are disjoint from `s`, each with its weight.
     #[inline(always)]
-    fn singles<const N: usize>(&self, s: P, rules: &Rules, out: &mut [f64]) {
-        let singles = &rules.singles[s.size() * rules.stride..][..rules.stride];
-        let mut gains = [[0.0; 8]; N];
-        let mut loss = 0.0;
+    fn each_met(&self, s: P, mut met: impl FnMut(P, f64)) {
         for blocks in self.blocks(s) {
             let mut rest = self.meet(s, blocks);
             while rest != 0 {
                 let hit = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
                 let (block, i) = (blocks[hit / TESTED] as usize, hit % TESTED);
-                let (p, weight) = (self.patterns[block][i], self.weights[block * TESTED + i]);
-                let single = singles[p.size()];
-                loss += weight * single.in_z;
-                let gain = weight * single.in_x;
-                for b in 0..N {
-                    let lanes = &LANES[p.byte(b)];
-                    for i in 0..8 {
-                        gains[b][i] += gain * lanes[i];
-                    }
-                }
+                met(self.patterns[block][i], self.weights[block * TESTED + i]);
             }
         }
+    }
+
+    /// What a row with the pattern `s` gets, position by position, for up to `8 N` of them.
+    #[inline(always)]
+    fn singles<const N: usize>(&self, s: P, rules: &Rules, out: &mut [f64]) {
+        let singles = &rules.singles[s.size() * rules.stride..][..rules.stride];
+        let mut gains = [[0.0; 8]; N];
+        let mut loss = 0.0;
+        self.each_met(s, |p, weight| {
+            let single = singles[p.size()];
+            loss += weight * single.in_z;
+            let gain = weight * single.in_x;
+            for b in 0..N {
+                let lanes = &LANES[p.byte(b)];
+                for i in 0..8 {
+                    gains[b][i] += gain * lanes[i];
+                }
+            }
+        });
         for (p, (out, gain)) in out.iter_mut().zip(gains.as_flattened()).enumerate() {
             *out = if s.has(p) { loss } else { *gain };
         }
@@ -273,25 +280,18 @@ impl<P: Word> Join<P> {
         let rules = &rules.pairs[s.size() * rules.stride..][..rules.stride];
         let mut failed = Vec::new();
         let (mut across, mut both_z, mut in_z) = (vec![0.0; players], 0.0, 0.0);
-        for blocks in self.blocks(s) {
-            let mut rest = self.meet(s, blocks);
-            while rest != 0 {
-                let hit = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let (block, i) = (blocks[hit / TESTED] as usize, hit % TESTED);
-                let (p, weight) = (self.patterns[block][i], self.weights[block * TESTED + i]);
-                let rule = &rules[p.size()];
-                both_z += weight * rule.both_z;
-                in_z += weight * rule.main.in_z;
-                failed.clear();
-                failed.extend((0..players).filter(|&i| p.has(i)));
-                for (n, &i) in failed.iter().enumerate() {
-                    across[i] += weight * rule.across;
-                    out[pair(i, i)] += weight * rule.main.in_x;
-                    failed[..n].iter().for_each(|&j| out[pair(i, j)] += weight * rule.both_x);
-                }
+        self.each_met(s, |p, weight| {
+            let rule = &rules[p.size()];
+            both_z += weight * rule.both_z;
+            in_z += weight * rule.main.in_z;
+            failed.clear();
+            failed.extend((0..players).filter(|&i| p.has(i)));
+            for (n, &i) in failed.iter().enumerate() {
+                across[i] += weight * rule.across;
+                out[pair(i, i)] += weight * rule.main.in_x;
+                failed[..n].iter().for_each(|&j| out[pair(i, j)] += weight * rule.both_x);
             }
-        }
+        });
         for (i, j) in (0..players).flat_map(|i| (0..=i).map(move |j| (i, j))) {
             match (s.has(i), s.has(j)) {
                 (true, true) => out[pair(i, j)] = if i == j { in_z } else { both_z },

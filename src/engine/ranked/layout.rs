@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::coefficients::MOST_OTHERS;
 use crate::engine::codes::CodeTest;
-use crate::engine::compiled::{Child, CompiledTree, Place};
+use crate::engine::compiled::{Child, CompiledTree, Path, Place};
 
 /// A step of the way through a tree.
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +113,7 @@ impl Layout {
             positions: [0; 2],
             slots: 1,
         };
-        let mut path = Path { position: vec![None; tree.players.len()], players: Vec::new() };
+        let mut path = Path::new(tree.players.len());
         // A split to enter and its slot, or a split to leave.
         let mut stack = vec![(tree.root, Some(0))];
         while let Some((child, slot)) = stack.pop() {
@@ -183,30 +183,5 @@ fn leaf(child: Child) -> Option<u32> {
     match child.place() {
         Place::Leaf(leaf) => Some(leaf as u32),
         Place::Split(_) => None,
-    }
-}
-
-/// The distinct players of the path, and where each of them is on it.
-struct Path {
-    position: Vec<Option<u32>>,
-    players: Vec<u32>,
-}
-
-impl Path {
-    /// The position of a player, and whether it is new to the path.
-    fn enter(&mut self, player: u32) -> (u32, bool) {
-        if let Some(at) = self.position[player as usize] {
-            return (at, false);
-        }
-        let at = self.players.len() as u32;
-        self.position[player as usize] = Some(at);
-        self.players.push(player);
-        (at, true)
-    }
-
-    fn leave(&mut self) {
-        if let Some(player) = self.players.pop() {
-            self.position[player as usize] = None;
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Cutting a tree into units: one depth-first pass, without recursion.
 
 use super::units::{Decision, Instruction, MAX_BITS, Masks, Slot, Unit, UnitLeaf, Units};
-use crate::engine::compiled::{Child, CompiledTree, Place};
+use crate::engine::compiled::{Child, CompiledTree, Path, Place};
 
 /// Units are subtrees of at most this height.
 const HEIGHT: u32 = 2;
@@ -32,11 +32,11 @@ impl Units {
             Place::Split(n) => heights[n],
         };
         let mut this = Self { program: Vec::new(), decisions: Vec::new(), all: Vec::new(), n_slots: 1 };
-        let mut path = Path { bits: vec![None; tree.players.len()], players: Vec::new() };
+        let mut path = Path::new(tree.players.len());
         let mut stack = vec![Descent::Enter { child: tree.root, at: Slot::ROOT, level: 1 }];
         while let Some(visit) = stack.pop() {
             match visit {
-                Descent::Leave => path.pop(),
+                Descent::Leave => path.leave(),
                 Descent::Close { at } => {
                     let (program, units) = (this.program.len() as u32, this.all.len() as u32);
                     if let Instruction::Split { end, end_unit, .. } = &mut this.program[at] {
@@ -51,12 +51,12 @@ impl Units {
                 Descent::Enter { child, at, level } => {
                     let Place::Split(n) = child.place() else { unreachable!("a leaf has height 0") };
                     let split = &tree.splits[n];
-                    let (bit, fresh) = path.enter(split.player);
+                    let (position, fresh) = path.enter(split.player);
                     let here = this.program.len();
                     this.program.push(Instruction::Split {
                         at,
                         test: split.test,
-                        bit,
+                        bit: 1 << position,
                         fresh,
                         level,
                         end: 0,
@@ -73,30 +73,6 @@ impl Units {
             }
         }
         this
-    }
-}
-
-/// The players on the way to a unit, each with its bit.
-struct Path {
-    bits: Vec<Option<u16>>,
-    players: Vec<u32>,
-}
-
-impl Path {
-    /// The player's bit, and whether it is new.
-    fn enter(&mut self, player: u32) -> (u16, bool) {
-        if let Some(bit) = self.bits[player as usize] {
-            return (bit, false);
-        }
-        let bit = 1_u16 << self.players.len();
-        self.bits[player as usize] = Some(bit);
-        self.players.push(player);
-        (bit, true)
-    }
-
-    fn pop(&mut self) {
-        let player = self.players.pop().expect("a fresh player was entered");
-        self.bits[player as usize] = None;
     }
 }
 

@@ -16,9 +16,10 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import NDArray
 
-from arborshap import Explanation, ForestBuilder, InputError, TreeExplainer
+from arborshap import Explanation, InputError, TreeExplainer
 from arborshap.draw import style
 from arborshap.draw.beeswarm import spread
+from support.figures import figure_4
 
 mpl.use("Agg")
 
@@ -522,22 +523,11 @@ def test_cells_are_short(value: Any, text: str) -> None:
 # --- the trace --------------------------------------------------------------------------------------------------
 
 
-def figure_4() -> Any:
-    builder = ForestBuilder(3, rule="<=", precision="float64")
-    builder.add_tree(
-        left=[1, 3, 5, -1, -1, -1, -1],
-        right=[2, 4, 6, -1, -1, -1, -1],
-        feature=[1, 2, 0, 0, 0, 0, 0],
-        threshold=[0.5, 1.33, 0.25, 0, 0, 0, 0],
-        value=[0, 0, 0, 3, 8, 100, -50],
-    )
-    return TreeExplainer(builder.build(), [[-2, -1, 2]]).trace([0, 0, 1], [-2, -1, 2])
-
-
 def test_trace_draws_edges_by_type() -> None:
     from arborshap.trace.drawing import EDGE_COLOURS
 
-    ax = figure_4().plot()
+    trace = TreeExplainer(figure_4([3, 8, 100, -50]), [[-2, -1, 2]]).trace([0, 0, 1], [-2, -1, 2])
+    ax = trace.plot()
     ax.figure.canvas.draw()
     drawn = [to_hex(line.get_color()) for line in ax.lines if line.get_linewidth() == 2.2]
     black = to_hex(mpl.rcParams["text.color"])

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
-import textwrap
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +16,10 @@ from sklearn.ensemble import GradientBoostingRegressor
 from xgboost import XGBRegressor
 
 from arborshap import Background, Forest, ForestBuilder, InputError, ModelError, TreeExplainer
+from support.memory import grows_at_most
 from support.models.case import data
 from support.oracle import INDICES
-from support.patience import HANG, UNHURRIED
+from support.patience import UNHURRIED
 from support.saved_files import parts_of, with_text
 
 Array = NDArray[np.float64]
@@ -286,31 +283,16 @@ def test_missing_categories_are_missing_in_batches() -> None:
 
 def test_more_rows_than_memory() -> None:
     """Two million rows of 20 columns are 320 MB; the process may grow by 60 MB."""
-    code = """
-        from pathlib import Path
-        import numpy as np
-        from arborshap import ForestBuilder, TreeExplainer
-
-        rng = np.random.default_rng(0)
-        builder = ForestBuilder(20, 1, rule="<", precision="float32")
-        for tree in range(10):
-            builder.add_tree(left=[1, -1, 3, -1, -1], right=[2, -1, 4, -1, -1], threshold=rng.normal(size=5),
-                             feature=rng.integers(0, 20, 5), value=rng.normal(size=5))
-        forest = builder.build()
+    before = """
+        forest = small_trees(10, 20)
         def batches(n):
             for _ in range(n):
                 yield rng.random(size=(20_000, 20))
-        def most():  # of this process alone: what getrusage tells begins with the parent's
-            lines = Path("/proc/self/status").read_text().splitlines()
-            return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
         TreeExplainer.from_batches(forest, batches(2), n_jobs=1)
-        before = most()
+    """
+    measured = """
         explainer = TreeExplainer.from_batches(forest, batches(100), n_jobs=1)
         total = sum(len(e.values) for e in explainer.explain_batches(batches(5), dtype=np.float32))
-        grown = most() - before
         assert explainer.facts().n_background == 2_000_000 and total == 100_000
-        assert grown < 60e6, grown
     """
-    if not Path("/proc/self/status").exists():
-        pytest.skip("the system does not tell how large a process was")
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=HANG)
+    grows_at_most(60e6, before=before, measured=measured)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +17,7 @@ from xgboost import XGBClassifier
 
 import arborshap.explain.importance
 from arborshap import Forest, ForestBuilder, InputError, TreeExplainer
-from support.patience import HANG
+from support.memory import grows_at_most
 
 Array = NDArray[np.float64]
 NAMES = ["a", "b", "c", "d", "e"]
@@ -204,28 +200,14 @@ def test_refusals(X: Array) -> None:
         explainer.interaction_importance(X, index="shapley")  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no other way to ask for the memory held")
 def test_pairs_of_many_rows_need_no_large_array() -> None:
     """6000 rows by 200 players are 1.9 GB of pairs; the process may grow by 300 MB."""
-    code = """
-        from pathlib import Path
-        import numpy as np
-        from arborshap import ForestBuilder, TreeExplainer
-
-        rng = np.random.default_rng(0)
-        builder = ForestBuilder(200, 1, rule="<", precision="float32")
-        for tree in range(100):
-            builder.add_tree(left=[1, -1, 3, -1, -1], right=[2, -1, 4, -1, -1], threshold=rng.normal(size=5),
-                             feature=rng.integers(0, 200, 5), value=rng.normal(size=5))
+    before = """
         X = rng.normal(size=(6_000, 200)).astype(np.float32)
-        explainer = TreeExplainer(builder.build(), X[:1000], n_jobs=2)  # every thread has room of its own
-        def most():  # of this process alone: what getrusage tells begins with the parent's
-            lines = Path("/proc/self/status").read_text().splitlines()
-            return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-        before = most()
-        result = explainer.interaction_importance(X)
-        grown = most() - before
-        assert result.values.shape == (200, 200) and result.n_rows == 6_000
-        assert grown < 300e6, grown
+        explainer = TreeExplainer(small_trees(100, 200), X[:1000], n_jobs=2)  # every thread has room of its own
     """
-    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=HANG)
+    measured = """
+        result = explainer.interaction_importance(X)
+        assert result.values.shape == (200, 200) and result.n_rows == 6_000
+    """
+    grows_at_most(300e6, before=before, measured=measured)

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder, TreeExplainer
+from support.figures import figure_4
 from support.oracle import ENGINES
 
 Array = NDArray[np.float64]
@@ -32,19 +33,6 @@ def path(edges: Sequence[Edge], n_features: int) -> Forest:
     value[-1] = 1.0
     builder = ForestBuilder(n_features, rule="<=", precision="float64")
     builder.add_tree(left=left, right=right, feature=feature, threshold=threshold, value=value)
-    return builder.build()
-
-
-def three_features(values: Sequence[float]) -> Forest:
-    """Build the tree of Figures 2 and 4 with these values of its leaves 3 to 6."""
-    builder = ForestBuilder(3, rule="<=", precision="float64")
-    builder.add_tree(
-        left=[1, 3, 5, -1, -1, -1, -1],
-        right=[2, 4, 6, -1, -1, -1, -1],
-        feature=[1, 2, 0, 0, 0, 0, 0],
-        threshold=[0.5, 1.33, 0.25, 0, 0, 0, 0],
-        value=[0, 0, 0, *values],
-    )
     return builder.build()
 
 
@@ -79,7 +67,7 @@ def test_and_function(engine: str) -> None:
 
 def test_maximal_path_of_an_input(engine: str) -> None:
     """Figure 2: x = (3.4, 0.2, 2) ends up at leaf 4."""
-    forest = three_features([3, 4, 5, 6])
+    forest = figure_4([3, 4, 5, 6])
     assert forest.margin([[3.4, 0.2, 2]]).item() == 4
     assert TreeExplainer(forest, [[3.4, 0.2, 2]], engine=engine).expected_value == 4
 
@@ -96,7 +84,7 @@ def test_maximal_path_of_an_input(engine: str) -> None:
 )
 def test_four_types_of_edges(engine: str, values: list[float], expected: list[float]) -> None:
     """Figure 4: one leaf at a time shows what each path contributes for x = (0, 0, 1) and z = (-2, -1, 2)."""
-    forest = three_features(values)
+    forest = figure_4(values)
     check(forest, (0, 0, 1), (-2, -1, 2), expected, engine)
     check_taylor(forest, (0, 0, 1), (-2, -1, 2), np.diag(expected), engine)
 

@@ -14,6 +14,7 @@ from arborshap.forest.forest import NodeFlag
 from arborshap.models import load
 from arborshap.trace import Leaf, Split, Trace
 from arborshap.trace.question import Question
+from support.figures import figure_4
 from support.models.case import edge_rows
 from support.models.cases import CASES, Case
 from support.oracle import shapley, worths
@@ -125,21 +126,12 @@ def test_each_tree_by_itself(case: Case) -> None:
             np.testing.assert_allclose(trace.phi.sum(axis=0).reshape(-1).sum(), gained.sum(), rtol=0, atol=1e-12 * size)
 
 
-def figure_4(values: list[float]) -> TreeExplainer:
-    """The tree of the paper's Figures 2 and 4, with these values of its leaves 3 to 6."""
-    builder = ForestBuilder(3, rule="<=", precision="float64")
-    builder.add_tree(
-        left=[1, 3, 5, -1, -1, -1, -1],
-        right=[2, 4, 6, -1, -1, -1, -1],
-        feature=[1, 2, 0, 0, 0, 0, 0],
-        threshold=[0.5, 1.33, 0.25, 0, 0, 0, 0],
-        value=[0, 0, 0, *values],
-    )
-    return TreeExplainer(builder.build(), [[-2, -1, 2]])
+def explainer_of(values: list[float]) -> TreeExplainer:
+    return TreeExplainer(figure_4(values), [[-2, -1, 2]])
 
 
 def test_figure_4() -> None:
-    trace = figure_4([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])
+    trace = explainer_of([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])
     root, below, x_leaf, z_leaf = trace.steps
     assert isinstance(root, Split)
     assert isinstance(below, Split)
@@ -158,7 +150,7 @@ def test_figure_4() -> None:
 
 
 def test_text() -> None:
-    assert repr(figure_4([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])).splitlines() == [
+    assert repr(explainer_of([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])).splitlines() == [
         "Tree 0 of 1: the walk reaches 4 of 7 nodes, including 2 leaves",
         "h(x) = 3, h(z) = 8",
         "",
@@ -174,7 +166,7 @@ def test_text() -> None:
 
 
 def test_rows_that_never_part_share_nothing() -> None:
-    trace = figure_4([3, 8, 100, -50]).trace([0, 0, 1], [0, 0, 1])
+    trace = explainer_of([3, 8, 100, -50]).trace([0, 0, 1], [0, 0, 1])
     assert trace.phi.tolist() == [0, 0, 0]
     assert trace.leaves[0].contributions == {}
     assert "nothing to share" in repr(trace)
@@ -268,7 +260,7 @@ def test_behind_a_pipeline_cells_are_what_the_tree_reads() -> None:
 
 
 def test_a_dict_says_all_that_the_trace_does() -> None:
-    trace = figure_4([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])
+    trace = explainer_of([3, 8, 100, -50]).trace([0, 0, 1], [-2, -1, 2])
     written = json.loads(json.dumps(trace.to_dict(), allow_nan=False))
     assert written["phi"] == [0, 0, -5]
     assert [step["node"] for step in written["steps"]] == [0, 1, 3, 4]
@@ -347,9 +339,9 @@ def test_every_kind_of_question() -> None:
 @pytest.mark.parametrize("tree", [-1, 1, True, 0.0, "0"])
 def test_no_such_tree(tree: Any) -> None:
     with pytest.raises(InputError, match="tree must be the position of a tree, from 0 to 0"):
-        figure_4([1, 2, 3, 4]).trace([0, 0, 1], [1, 1, 1], tree)
+        explainer_of([1, 2, 3, 4]).trace([0, 0, 1], [1, 1, 1], tree)
 
 
 def test_one_row_each() -> None:
     with pytest.raises(InputError, match="z has 2 rows; a trace compares one row with one row"):
-        figure_4([1, 2, 3, 4]).trace([0, 0, 1], [[1, 1, 1], [2, 2, 2]])
+        explainer_of([1, 2, 3, 4]).trace([0, 0, 1], [[1, 1, 1], [2, 2, 2]])

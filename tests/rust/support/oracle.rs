@@ -3,7 +3,10 @@
 //!
 //! Shares nothing with the engines but `Forest::add_margin`, which is `h`.
 
-use arborshap::{Forest, Index, Players, Rows};
+use arborshap::{Explainer, Forest, Index, Players, Rows};
+
+use crate::support::engines::{ENGINES, INDICES, assert_close, explain};
+use crate::support::inputs::Matrix;
 
 /// A game: its worth for every coalition (bit i stands for player i) and output.
 pub(crate) struct Game {
@@ -106,4 +109,19 @@ fn size(coalition: usize) -> usize {
 
 fn factorial(n: usize) -> f64 {
     (1..=n).map(|i| i as f64).product()
+}
+
+/// Fails unless every index of every engine equals its definition, and so does the expected value. Row i of `x` plays
+/// `games[i]`, and values are of the order of `scale`.
+#[track_caller]
+pub(crate) fn assert_definition(explainer: &Explainer, x: &Matrix, games: &[Game], scale: f64) {
+    for index in INDICES {
+        let want: Vec<f64> = games.iter().flat_map(|game| game.index(index)).collect();
+        for engine in ENGINES {
+            let got = explain(engine, explainer, x, index, 1);
+            assert_close(&got, &want, scale, &format!("{index:?} by {engine:?}"));
+        }
+    }
+    let expected: Vec<f64> = (0..explainer.n_outputs()).map(|output| games[0].of(0, output)).collect();
+    assert_close(explainer.expected_value(), &expected, scale, "the expected value");
 }
