@@ -47,6 +47,25 @@ def _forest(n_features: int) -> Any:
     return RandomForestRegressor(n_estimators=100, random_state=0, n_jobs=-1).fit(X, y)
 
 
+def _default_forest(*, classes: bool) -> Any:
+    """Train a forest with scikit-learn's own settings: trees grow until their leaves are pure."""
+    from sklearn import ensemble
+
+    X = normal_rows(TRAINING_ROWS if classes else FOREST_ROWS, 30, seed=1)
+    y = response(X, seed=2)
+    if classes:
+        return ensemble.RandomForestClassifier(random_state=0, n_jobs=-1).fit(X, y > np.median(y))
+    return ensemble.RandomForestRegressor(random_state=0, n_jobs=-1).fit(X, y)
+
+
+def _leafwise(n_leaves: int, n_rows: int) -> Any:
+    import lightgbm
+
+    X = normal_rows(n_rows, 100, seed=1)
+    model = lightgbm.LGBMRegressor(n_estimators=100, num_leaves=n_leaves, random_state=0, verbose=-1)
+    return model.fit(X, response(X, seed=2))
+
+
 def _digits() -> Any:
     import xgboost
     from sklearn.datasets import load_digits
@@ -72,6 +91,11 @@ WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
     "C10": ("random forest, 100 trees, unlimited depth, 10 features", "sklearn", lambda: _forest(10), 10),
     "C30": ("random forest, 100 trees, unlimited depth, 30 features", "sklearn", lambda: _forest(30), 30),
     "D": ("XGBoost, digits, 10 classes, 1000 trees, depth 4", "xgboost", _digits, 64),
+    "X12": ("XGBoost, 100 trees, depth 12, 50 features", "xgboost", lambda: boosted(50, 100, 12), 50),
+    "L255": ("LightGBM, 100 trees, 255 leaves, 100 features", "lightgbm", lambda: _leafwise(255, TRAINING_ROWS), 100),
+    "L1023": ("LightGBM, 100 trees, 1023 leaves, 100 features", "lightgbm", lambda: _leafwise(1023, 50_000), 100),
+    "R30": ("RandomForestRegressor(), 30 features", "sklearn", lambda: _default_forest(classes=False), 30),
+    "K30": ("RandomForestClassifier(), 30 features", "sklearn", lambda: _default_forest(classes=True), 30),
     "CatBoost": ("CatBoost, 100 trees, depth 6, 20 features", "catboost", _catboost, 20),
 }
 

@@ -171,6 +171,23 @@ struct Join<P> {
     lists: Vec<u32>,
 }
 
+/// Goes through the patterns that are disjoint from `s`, each with its weight. It is a macro because a closure would be
+/// compiled without the vector instructions of the kernel that calls it.
+macro_rules! for_each_met {
+    ($join:expr, $s:expr, |$p:ident, $weight:ident| $body:block) => {
+        for blocks in $join.blocks($s) {
+            let mut rest = $join.meet($s, blocks);
+            while rest != 0 {
+                let hit = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let (block, i) = (blocks[hit / TESTED] as usize, hit % TESTED);
+                let ($p, $weight) = ($join.patterns[block][i], $join.weights[block * TESTED + i]);
+                $body
+            }
+        }
+    };
+}
+
 impl<P: Word> Join<P> {
     fn new() -> Self {
         Self { patterns: Vec::new(), weights: Vec::new(), blocks: Vec::new(), lists: Vec::new() }
@@ -238,27 +255,13 @@ impl<P: Word> Join<P> {
         bits(&met)
     }
 
-    /// The patterns that are disjoint from `s`, each with its weight.
-    #[inline(always)]
-    fn each_met(&self, s: P, mut met: impl FnMut(P, f64)) {
-        for blocks in self.blocks(s) {
-            let mut rest = self.meet(s, blocks);
-            while rest != 0 {
-                let hit = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let (block, i) = (blocks[hit / TESTED] as usize, hit % TESTED);
-                met(self.patterns[block][i], self.weights[block * TESTED + i]);
-            }
-        }
-    }
-
     /// What a row with the pattern `s` gets, position by position, for up to `8 N` of them.
     #[inline(always)]
     fn singles<const N: usize>(&self, s: P, rules: &Rules, out: &mut [f64]) {
         let singles = &rules.singles[s.size() * rules.stride..][..rules.stride];
         let mut gains = [[0.0; 8]; N];
         let mut loss = 0.0;
-        self.each_met(s, |p, weight| {
+        for_each_met!(self, s, |p, weight| {
             let single = singles[p.size()];
             loss += weight * single.in_z;
             let gain = weight * single.in_x;
@@ -280,7 +283,7 @@ impl<P: Word> Join<P> {
         let rules = &rules.pairs[s.size() * rules.stride..][..rules.stride];
         let mut failed = Vec::new();
         let (mut across, mut both_z, mut in_z) = (vec![0.0; players], 0.0, 0.0);
-        self.each_met(s, |p, weight| {
+        for_each_met!(self, s, |p, weight| {
             let rule = &rules[p.size()];
             both_z += weight * rule.both_z;
             in_z += weight * rule.main.in_z;
