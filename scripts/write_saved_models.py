@@ -1,8 +1,9 @@
 """Write small models in the formats of other versions: `python scripts/write_saved_models.py`, with such a version.
 
 tests/python/models/saved/ holds files that the versions on most machines do not write: XGBoost 3.3 and later, which
-keeps DART's weights among the trees, and LightGBM before 4, whose text has an older version. Beside each model are rows
-and the margins that the library itself computed for them. Only the files of installed libraries are written again.
+keeps DART's weights among the trees and has expectiles, and LightGBM before 4, whose text has an older version. Beside
+each model are rows and the margins that the library itself computed for them. Only the files of installed
+libraries are written again.
 """
 
 import json
@@ -35,13 +36,20 @@ def write_xgboost() -> None:
         "feature_types": ["q", "c", "q"],
         "enable_categorical": True,
     }
-    dart: dict[str, Any] = {"booster": "dart", "rate_drop": 0.5, "max_depth": 2, "max_cat_to_onehot": 1, "seed": 1}
+    shared: dict[str, Any] = {"max_depth": 2, "max_cat_to_onehot": 1, "seed": 1}
+    dart: dict[str, Any] = {"booster": "dart", "rate_drop": 0.5}
     for name, parameters, target in (
-        ("dart.json", {}, score),
-        ("dart-binary.json", {"objective": "binary:logistic"}, score > 1.0),
-        ("dart-classes.ubj", {"objective": "multi:softprob", "num_class": 3}, np.digitize(score, [0.0, 1.5])),
+        ("dart.json", dart, score),
+        ("dart-binary.json", {**dart, "objective": "binary:logistic"}, score > 1.0),
+        (
+            "dart-classes.ubj",
+            {**dart, "objective": "multi:softprob", "num_class": 3},
+            np.digitize(score, [0.0, 1.5]),
+        ),
+        ("expectiles.json", {"objective": "reg:expectileerror", "expectile_alpha": [0.1, 0.5, 0.9]}, score),
+        ("quantiles.json", {"objective": "reg:quantileerror", "quantile_alpha": [0.4, 0.5, 0.6]}, score),
     ):
-        booster = xgboost.train({**dart, **parameters}, xgboost.DMatrix(X, target, **described), 5)
+        booster = xgboost.train({**shared, **parameters}, xgboost.DMatrix(X, target, **described), 5)
         booster.save_model(FOLDER / name)
         margins = booster.predict(xgboost.DMatrix(X[:12], **described), output_margin=True)
         record(name, f"xgboost {xgboost.__version__}", X[:12], margins)

@@ -116,8 +116,14 @@ class RawColumns:
             raise InputError("groups: a pipeline is already explained by its raw columns; to join some, give a dict")
         owners, owner_names = players_from(groups, names, self.n_columns)
         together = [np.flatnonzero(owners == player).tolist() for player in range(len(owner_names))]
-        raw_players = components(self.n_columns, [*self._relation.sources, *together])
-        members: list[dict[str, None]] = [{} for _ in range(max(raw_players, default=-1) + 1)]
+        parts = components(self.n_columns, [*self._relation.sources, *together])
+        # Players keep the order of their numbers in an index map, not that of their columns.
+        lowest: dict[int, int] = {}
+        for owner, part in zip(owners.tolist(), parts, strict=True):
+            lowest[part] = min(owner, lowest.get(part, owner))
+        player_of = {part: player for player, part in enumerate(sorted(lowest, key=lowest.__getitem__))}
+        raw_players = [player_of[part] for part in parts]
+        members: list[dict[str, None]] = [{} for _ in player_of]
         for owner, player in zip(owners, raw_players, strict=True):
             members[player][owner_names[owner]] = None
         player_names = [joined(list(names_of_player)) for names_of_player in members]

@@ -102,6 +102,7 @@ def _written(state: State, recoding: dict[str, Any] | None) -> bytes:
         "takes_missing": model.takes_missing,
         "sparse_zero_is_missing": model.sparse_zero_is_missing,
         "spaces_are_underscores": model.spaces_are_underscores,
+        "predicts_by_position": model.predicts_by_position,
         "feature_names": model.forest.feature_names,
         "output_names": model.forest.output_names,
         "column_names": columns.matched,
@@ -185,6 +186,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
         takes_missing=about.of("takes_missing", bool, optional=True) is not False,
         sparse_zero_is_missing=library.startswith(("xgboost", "treelite")) if sparse is None else sparse,
         spaces_are_underscores=library.startswith("lightgbm") if spaces is None else spaces,
+        predicts_by_position=about.of("predicts_by_position", bool, optional=True) is True,
     )
 
 

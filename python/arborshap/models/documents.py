@@ -46,3 +46,12 @@ def whole(text: Any, what: str) -> int:
     if is_whole(text):
         return int(text)
     raise ModelError(f"{what} must be a whole number, not {str(text)[:40]!r}")
+
+
+def unknown_objective(library: str, objective: str) -> str:
+    """Return the warning about a file whose objective is not known; a file has no library to be verified with."""
+    which = f"the objective {objective[:80]!r}, which is not known here" if objective else "no objective of its own"
+    return (
+        f"this {library} file has {which}. The values explain the sum of the trees. If {library}'s predict does more "
+        f"than add up the trees, give the model object instead of the file, so that the sum is compared with {library}"
+    )

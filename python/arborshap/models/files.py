@@ -6,9 +6,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.limits import DEFAULT, Limits
 from arborshap.models.catboost import document as catboost_document
+from arborshap.models.documents import unknown_objective
 from arborshap.models.json import parse_json
 from arborshap.models.lightgbm.text import load_text
 from arborshap.models.model import Model
@@ -70,6 +72,8 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
     parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what, limits.nesting)
     if isinstance(parsed, dict) and "features_info" in parsed:
         forest, link = catboost_document.read_document(parsed)
+        if link == "unknown":
+            warn(unknown_objective("CatBoost", catboost_document.loss_of(parsed)))
         return Model(forest=forest, library="catboost JSON", link=link)
     document = xgboost_document.read_document(parsed)
     return Model(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.notices import warn
 from arborshap.forest import Forest
 from arborshap.rows.frames import Rows, check_none_missing, is_ready, read_rows, read_some_rows
 
@@ -48,6 +49,9 @@ class Model:
         libraries).
     spaces_are_underscores
         Whether the model's names have underscores in place of the spaces of training (LightGBM).
+    predicts_by_position
+        Whether the library's own predict takes the columns of a frame in the order given, whatever their names
+        (LightGBM).
     ask_margins
         Asks a pipeline that ends in this model for its raw predictions of some rows, to verify ours; ``None`` if no
         method of the library returns them.
@@ -64,6 +68,7 @@ class Model:
     takes_missing: bool = True
     sparse_zero_is_missing: bool = False
     spaces_are_underscores: bool = False
+    predicts_by_position: bool = False
     ask_margins: Callable[[Any, Any], Any] | None = None
 
     def read(self, rows: Any, what: str, names: Sequence[str] | None = None, *, one: bool = False) -> Rows:
@@ -90,6 +95,12 @@ class Model:
             sparse_zero_is_missing=self.sparse_zero_is_missing,
             spaces_are_underscores=self.spaces_are_underscores,
         )
+        if found.reordered and self.predicts_by_position:
+            warn(
+                f"the columns of {what} are in another order than in training. They are matched by name here, but the "
+                f"predict method of {self.library.partition(' ')[0]} goes by position, so its predictions of this "
+                "frame are those of other rows; put the columns in the order of training"
+            )
         if not self.takes_missing:
             check_none_missing(found.matrix, what, found.names, self.library)
         return found

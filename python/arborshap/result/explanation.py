@@ -221,7 +221,6 @@ class Explanation:
             display_data=display,
             feature_names=self.feature_names if players_left else self.feature_names[0],
             output_names=self.output_names if self.has("output") else None,
-            instance_names=None if self.row_labels is None else [str(label) for label in self.row_labels],
         )
 
     def __repr__(self) -> str:

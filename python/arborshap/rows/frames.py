@@ -64,6 +64,8 @@ class Rows:
         The kind of frame that the rows came in; ``None`` if they came in none.
     raw
         The input of a pipeline's steps; ``None`` without a pipeline.
+    reordered
+        Whether the columns were in another order than the model's.
     """
 
     matrix: Matrix
@@ -72,6 +74,7 @@ class Rows:
     cells: NDArray[Any] | Callable[[], NDArray[Any]]
     frame_kind: FrameKind | None = None
     raw: Any = None
+    reordered: bool = False
 
     @cached_property
     def shown(self) -> NDArray[Any]:
@@ -93,12 +96,15 @@ class NamedFrame:
         The names of its columns.
     numbered
         Whether the names are only 0, 1, 2, ..., as in a pandas frame made from a bare array.
+    reordered
+        Whether the columns were in another order.
     """
 
     frame: Any
     kind: str
     names: list[str]
     numbered: bool
+    reordered: bool
 
     @property
     def own_names(self) -> list[str] | None:
@@ -311,28 +317,39 @@ def frame_in_order(
     found = frame.schema.names if kind == "pyarrow" else frame.columns
     numbered = _is_numbered(frame, kind)
     own_names = check_names(found, what)
+    reordered = False
     if names is not None and not numbered:
         spelled = own_names
         if spaces_are_underscores:
             spelled = check_names((name.replace(" ", "_") for name in own_names), what)
         order = order_of(spelled, names, what)
-        if order != list(range(len(own_names))):
+        reordered = order != list(range(len(own_names)))
+        if reordered:
             frame = frame.iloc[:, order] if kind == "pandas" else frame.select([own_names[j] for j in order])
         own_names = list(names)
     check_width(len(own_names), what, n_columns)
-    return NamedFrame(frame, kind, own_names, numbered)
+    return NamedFrame(frame, kind, own_names, numbered, reordered)
 
 
 def _read_frame(found: NamedFrame, what: str, encode: Encode | None) -> Rows:
     frame, kind = found.frame, found.kind
+    matrix: Matrix
+    cells: Any = None
     if encode is not None:
-        return Rows(_encoded(frame, encode, what), found.own_names, found.labels, found.cells, found.frame_kind)
-    if kind == "pandas" and (dtype := _one_dtype(frame)) is not None:
+        matrix, cells = _encoded(frame, encode, what), found.cells
+    elif kind == "pandas" and (dtype := _one_dtype(frame)) is not None:
         matrix = matrix_from_array(frame.to_numpy(dtype), what, found.names)
-        return Rows(matrix, found.own_names, found.labels, matrix, found.frame_kind)
-    n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
-    matrix = matrix_from_columns(columns_of(frame, kind, found.names, what), found.names, what, n_rows)
-    return Rows(matrix, found.own_names, found.labels, matrix, found.frame_kind)
+    else:
+        n_rows = frame.num_rows if kind == "pyarrow" else len(frame)
+        matrix = matrix_from_columns(columns_of(frame, kind, found.names, what), found.names, what, n_rows)
+    return Rows(
+        matrix,
+        found.own_names,
+        found.labels,
+        matrix if cells is None else cells,
+        found.frame_kind,
+        reordered=found.reordered,
+    )
 
 
 def _one_dtype(frame: Any) -> np.dtype[Any] | None:

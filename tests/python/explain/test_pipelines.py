@@ -110,6 +110,11 @@ def test_groups_join_raw_columns_on_top_of_what_the_steps_mix() -> None:
         "w + v + size",
         "junk",
     ]
+    # A player keeps the number that it was given, as without a pipeline, and not the order of its columns.
+    backwards = TreeExplainer(it.pipeline, it.Z, groups=[3, 2, 0, 1, 0, 0])
+    assert backwards.feature_names == ["w + v + size", "junk", "age", "town"]
+    expected = oracle.shapley(worths(predict, it.X, it.Z, [3, 2, 0, 1, 0, 0]))[..., 0]
+    np.testing.assert_allclose(backwards.shap_values(it.X), expected, atol=1e-9)
     with pytest.raises(InputError, match="group 'g' lists the column 'nowhere'"):
         TreeExplainer(it.pipeline, it.Z, groups={"g": ["nowhere"]})
     with pytest.raises(InputError, match="already explained by its raw columns"):

@@ -278,6 +278,16 @@ def test_shap_gets_the_same_arrays(make: Any) -> None:
     assert theirs.output_names == explanation.output_names
 
 
+def test_shap_slices_rows_that_have_labels() -> None:
+    explanation = single()
+    explanation.row_labels = np.array(list("abcde"))
+    theirs = explanation.to_shap()
+    np.testing.assert_array_equal(theirs[0].abs.values, np.abs(explanation.values[0]))
+    assert theirs[0]["age"].values == explanation[0, "age"].values
+    assert len(list(theirs.mean(0))) == len(NAMES)
+    shap.plots.beeswarm(theirs, order=theirs.abs.max(0), show=False)
+
+
 def test_shap_gets_a_row_of_one_output() -> None:
     explanation = several()
     theirs = explanation[2, :, "yes"].to_shap()

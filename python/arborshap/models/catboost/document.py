@@ -46,7 +46,7 @@ def read_document(document: Any, classes: NDArray[Any] | None = None) -> tuple[F
     forest = reader.builder.build(
         base=bias, feature_names=names if any(names) else None, output_names=class_names(classes, len(bias))
     )
-    return forest, _link(document)
+    return forest, _LINKS.get(loss_of(document), "unknown")
 
 
 def _columns(features: dict[str, Any]) -> tuple[list[str], dict[int, tuple[int, bool]]]:
@@ -71,12 +71,13 @@ def _columns(features: dict[str, Any]) -> tuple[list[str], dict[int, tuple[int, 
     return [found[column] for column in range(len(found))], floats
 
 
-def _link(document: dict[str, Any]) -> str:
+def loss_of(document: dict[str, Any]) -> str:
+    """Return the name of the loss that the model was trained with, or nothing if the export lacks it."""
     # Every key is optional: an export may lack the parameters of training.
     step: Any = document
     for key in ("model_info", "params", "loss_function", "type"):
         step = step.get(key) if isinstance(step, dict) else None
-    return _LINKS.get(step, "unknown") if isinstance(step, str) else "unknown"
+    return step if isinstance(step, str) else ""
 
 
 class _Reader:

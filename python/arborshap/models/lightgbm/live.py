@@ -43,6 +43,7 @@ def load(model: Any) -> Model:
         raw_predict=raw_predict,
         encode=text.recoding(),
         spaces_are_underscores=True,
+        predicts_by_position=True,
         # No method returns the mean of a random forest's raw scores.
         ask_margins=None if text.averaged > 1 else _raw_scores,
     )

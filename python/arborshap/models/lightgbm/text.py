@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder, Missing
 from arborshap.forest.forest import Forest, frozen_copy
-from arborshap.models.documents import whole
+from arborshap.models.documents import unknown_objective, whole
 from arborshap.models.json import parse_json
 from arborshap.models.model import Model, class_names
 from arborshap.models.recoding import LightGBMRecoding
@@ -41,6 +42,7 @@ class Text:
     """The content of a model text."""
 
     forest: Forest
+    objective: str
     link: str
     steepness: float
     categories: list[list[Any]]
@@ -63,6 +65,8 @@ def load_text(content: bytes, what: str) -> Model:
         text = read_text(content.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise ModelError(f"{what} is not UTF-8 text: byte {error.start} is invalid") from None
+    if text.link == "unknown":
+        warn(unknown_objective("LightGBM", text.objective))
     return Model(
         forest=text.forest,
         library="lightgbm text",
@@ -70,6 +74,7 @@ def load_text(content: bytes, what: str) -> Model:
         steepness=text.steepness,
         encode=text.recoding(),
         spaces_are_underscores=True,
+        predicts_by_position=True,
     )
 
 
@@ -106,6 +111,7 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
         forest=builder.build(
             feature_names=_feature_names(header, n_features), output_names=class_names(classes, n_outputs)
         ),
+        objective=header.get("objective", ""),
         link=link,
         steepness=steepness,
         categories=_pandas_categories(lines),

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.checks import is_whole
+from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import Forest, as_array, frozen_copy
@@ -35,6 +37,12 @@ def _same(margin: float) -> float:
     return margin
 
 
+_LEAST_STEP = 1e-6
+"""XGBoost's least distance between two expectiles of base_score."""
+
+_SORTS_QUANTILES = (3, 4)
+"""The first version whose predict sorts the quantiles of a row."""
+
 # Per objective: how base_score, which is a prediction, becomes a margin, and how a margin becomes a prediction.
 _OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
     **dict.fromkeys(("binary:logistic", "reg:logistic"), (_logit, "logistic")),
@@ -58,6 +66,16 @@ _OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
         (_same, "identity"),
     ),
 }
+
+
+_ONE_OUTPUT = ("rank:", "survival:")
+"""How the objectives begin that have a single output in every version, so that several were never compared."""
+
+_SORTED_QUANTILES = (
+    "this XGBoost model predicts several quantiles, and XGBoost's predict (since 3.4) sorts those of each row. The "
+    "values explain the quantiles before they are sorted: they add up to predict(..., output_margin=True), which "
+    "differs from predict where quantiles cross"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +122,9 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     if n_outputs > max(len(trees), _FEW_OUTPUTS):
         raise ModelError(f"learner_model_param claims {n_outputs} outputs, but there are only {len(trees)} trees")
     base, link = _base_and_link(parameters, objective, n_outputs)
+    if objective == "reg:quantileerror" and n_outputs > 1 and _version(document) >= _SORTS_QUANTILES:
+        link = "sorted"
+        warn(_SORTED_QUANTILES)
 
     if as_wrapper is None:
         as_wrapper = "scikit_learn" in attributes
@@ -161,6 +182,11 @@ def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -
             f"XGBoost's objective {objective!r} is not known, so its base_score cannot be interpreted; "
             f"known objectives are {', '.join(sorted(_OBJECTIVES))}"
         )
+    if n_outputs > 1 and objective.startswith(_ONE_OUTPUT):
+        raise UnsupportedModelError(
+            f"XGBoost trains {objective!r} with one output only, but this model has {n_outputs}, so its base_score "
+            "cannot be interpreted"
+        )
     to_margin, link = _OBJECTIVES[objective]
     text = take(parameters, "base_score", str, "learner_model_param")
     scores = parse_json(text, "base_score") if text.startswith("[") else [text]
@@ -171,7 +197,22 @@ def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -
             base = [to_margin(float(np.float32(score))) for score in scores]
     except (ValueError, TypeError, ZeroDivisionError):
         raise ModelError(f"base_score {text[:80]} is not valid for the objective {objective!r}") from None
-    return np.broadcast_to(np.array(base, np.float32), n_outputs), link
+    margins = np.broadcast_to(np.array(base, np.float32), n_outputs)
+    if objective == "reg:expectileerror" and n_outputs > 1:
+        return _of_expectiles(margins), "running sum of softplus"
+    return margins, link
+
+
+def _of_expectiles(expectiles: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Turn expectiles into margins: the first output is the lowest expectile, the others are steps up, by softplus."""
+    steps = np.maximum(np.diff(expectiles.astype(np.float64)), _LEAST_STEP)
+    return np.concatenate([expectiles[:1], np.log(np.expm1(steps)).astype(np.float32)])
+
+
+def _version(document: dict[str, Any]) -> tuple[int, ...]:
+    """Return the version that saved the model; files of early versions do not tell."""
+    found = document.get("version", ())
+    return tuple(int(part) for part in found if is_whole(part)) if isinstance(found, (list, np.ndarray)) else ()
 
 
 def _rounds(model: dict[str, Any], n_trees: int, tree_info: Any, best_iteration: str | None) -> tuple[int, int]:

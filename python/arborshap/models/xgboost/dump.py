@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.limits import DEFAULT, Limits
@@ -60,7 +60,7 @@ def load_dump(
         unknown += _UNKNOWN_CATEGORIES
     if any(node.is_indicator for node in nodes):
         unknown += _UNKNOWN_INDICATORS
-    warnings.warn(unknown, stacklevel=4)
+    warn(unknown)
     forest = builder.build(feature_names=feature_names)
     limits.check_forest(forest, "the dump")
     return Model(forest=forest, library="xgboost dump", tolerance=TOLERANCE, sparse_zero_is_missing=True)
