@@ -20,6 +20,8 @@ from arborshap.explain.verify import verify
 from arborshap.game.groups import Groups, joined, players_from
 from arborshap.game.relations import chain, components, fitted_names, fitted_width, names_out, transforming_steps
 from arborshap.models import Model
+from arborshap.models.sklearn.common import sklearn_classes
+from arborshap.models.wrappers.passing import inside
 from arborshap.rows.frames import Rows, advice_on_types, as_some_rows
 from arborshap.rows.numbers import Matrix
 from arborshap.rows.raw import RawRows, mixed_rows, some_rows
@@ -29,18 +31,31 @@ _MIXED = 32  # mixed rows that test the relation between raw columns and feature
 
 def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
     """Split a pipeline into its last step, the model, and its other steps; return any other model as it is."""
-    if not any(
-        cls.__name__ == "Pipeline" and cls.__module__.partition(".")[0] == "sklearn" for cls in type(model).__mro__
-    ):
-        return model, None
-    last, steps = model, []
-    while hasattr(last, "steps"):  # a pipeline may end in a pipeline
-        steps += transforming_steps(last)
-        last = last.steps[-1][1]
-    if not hasattr(last, "predict"):
-        kind = repr(last) if isinstance(last, str) else type(last).__name__
-        raise UnsupportedModelError(f"the pipeline ends in {kind}, which has no predict method; end it in a tree model")
-    return last, RawColumns(model, steps, last, data) if steps else None
+    last, steps, asked = model, [], model
+    while True:  # a search may hold a pipeline, and a pipeline may end in a search or in another pipeline
+        if "Pipeline" in sklearn_classes(last):
+            pipeline, last = last, last.steps[-1][1]
+            # Some models can also transform rows, such as a VotingRegressor.
+            steps += [(name, step) for name, step in transforming_steps(pipeline) if step is not last]
+            if not hasattr(last, "predict"):
+                kind = repr(last) if isinstance(last, str) else type(last).__name__
+                raise UnsupportedModelError(
+                    f"the pipeline ends in {kind}, which has no predict method; end it in a tree model"
+                )
+        elif (found := inside(last)) is not None:
+            last = found
+            asked = _as_pipeline(steps, last)
+        else:
+            return last, RawColumns(asked, steps, last, data) if steps else None
+
+
+def _as_pipeline(steps: list[tuple[str, Any]], last: Any) -> Any:
+    """Return a pipeline that can be asked for raw predictions; a search passes no options on to its estimator."""
+    if not steps:
+        return last
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([*((f"{at}: {name}", step) for at, (name, step) in enumerate(steps)), ("model", last)])
 
 
 def _as_they_are(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

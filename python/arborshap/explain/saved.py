@@ -176,6 +176,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
     sparse, spaces = (
         about.of(f"{name}", bool, optional=True) for name in ("sparse_zero_is_missing", "spaces_are_underscores")
     )
+    is_older_sparse = library.startswith(("xgboost", "treelite"))
     return Model(
         forest=Forest.of_native(native, *names),
         library=library,
@@ -184,7 +185,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
         classes=None if classes is None else np.array(classes),
         encode=encode or from_description(about.of("recoding", dict, optional=True), native.n_features),
         takes_missing=about.of("takes_missing", bool, optional=True) is not False,
-        sparse_zero_is_missing=library.startswith(("xgboost", "treelite")) if sparse is None else sparse,
+        sparse_zero_is_missing=sparse if about.has("sparse_zero_is_missing") else is_older_sparse,
         spaces_are_underscores=library.startswith("lightgbm") if spaces is None else spaces,
         predicts_by_position=about.of("predicts_by_position", bool, optional=True) is True,
     )
@@ -247,6 +248,10 @@ class _About:
         if count is not None and len(found) != count:
             raise ModelError(f"the saved explainer has {len(found)} {name!r}, but it needs {count}")
         return found
+
+    def has(self, name: str) -> bool:
+        """Whether the description has this entry."""
+        return name in self._entries
 
     def of(self, name: str, kind: type | tuple[type, ...], *, optional: bool = False) -> Any:
         """Return an entry of the description, which must be of this type."""

@@ -64,8 +64,15 @@ def components(n_columns: int, sets: Iterable[Iterable[int]]) -> list[int]:
 
 
 def transforming_steps(pipeline: Any) -> list[tuple[str, Any]]:
-    """List the steps of a pipeline that transform rows, without a last step that predicts."""
-    steps = [(name, step) for name, step in pipeline.steps if step is not None and not _is(step, "passthrough")]
+    """List the steps of a pipeline that transform rows, without a last step that predicts.
+
+    The samplers of imbalanced-learn change the training rows only, so they are left out.
+    """
+    steps = [
+        (name, step)
+        for name, step in pipeline.steps
+        if step is not None and not _is(step, "passthrough") and not hasattr(step, "fit_resample")
+    ]
     if steps and not hasattr(steps[-1][1], "transform"):
         steps.pop()
     return steps

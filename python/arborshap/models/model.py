@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.notices import warn
+from arborshap.exceptions import InputError
 from arborshap.forest import Forest
-from arborshap.rows.frames import Rows, check_none_missing, is_ready, read_rows, read_some_rows
+from arborshap.rows.frames import Rows, check_none_missing, is_ready, is_sparse, read_rows, read_some_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class Model:
         Whether the library predicts rows with missing values at all.
     sparse_zero_is_missing
         Whether an entry that a sparse matrix does not store is missing (XGBoost, treelite) or zero (all other
-        libraries).
+        libraries); ``None`` if it is missing to some members of a wrapper and zero to others, so that sparse rows are
+        refused.
     spaces_are_underscores
         Whether the model's names have underscores in place of the spaces of training (LightGBM).
     predicts_by_position
@@ -66,7 +68,7 @@ class Model:
     tolerance: float = 1e-9
     encode: Callable[[Any], NDArray[np.float64]] | None = None
     takes_missing: bool = True
-    sparse_zero_is_missing: bool = False
+    sparse_zero_is_missing: bool | None = False
     spaces_are_underscores: bool = False
     predicts_by_position: bool = False
     ask_margins: Callable[[Any, Any], Any] | None = None
@@ -86,13 +88,18 @@ class Model:
             Whether a single row is allowed that is not in a matrix.
         """
         read = read_some_rows if one else read_rows
+        if self.sparse_zero_is_missing is None and is_sparse(rows):
+            raise InputError(
+                f"{what}: an entry that a sparse matrix does not store is missing to XGBoost and zero to other members "
+                "of this model; pass a dense matrix"
+            )
         found = read(
             rows,
             what,
             names=names,
             n_features=self.forest.n_features,
             encode=self.encode,
-            sparse_zero_is_missing=self.sparse_zero_is_missing,
+            sparse_zero_is_missing=bool(self.sparse_zero_is_missing),
             spaces_are_underscores=self.spaces_are_underscores,
         )
         if found.reordered and self.predicts_by_position:

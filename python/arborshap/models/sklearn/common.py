@@ -17,6 +17,11 @@ def library_name() -> str:
     return f"scikit-learn {sklearn.__version__}"
 
 
+def sklearn_classes(model: Any) -> list[str]:
+    """Name the classes of scikit-learn that a model descends from, its own class first."""
+    return [cls.__name__ for cls in type(model).__mro__ if cls.__module__.partition(".")[0] == "sklearn"]
+
+
 def feature_names_of(model: Any) -> list[str] | None:
     """Return the names of the columns that the model was fitted on, if it was fitted on a frame."""
     names = getattr(model, "feature_names_in_", None)

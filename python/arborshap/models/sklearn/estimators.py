@@ -8,17 +8,27 @@ from typing import Any
 
 from arborshap.exceptions import ModelError
 from arborshap.models.model import Model
+from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.models.supported import unsupported
 
 _READERS: dict[str, str] = {
-    "BaseDecisionTree": "trees.read_tree",
-    "ForestRegressor": "trees.read_forest",
-    "ForestClassifier": "trees.read_forest",
-    "BaggingRegressor": "trees.read_bagging",
-    "BaggingClassifier": "trees.read_bagging",
-    "IsolationForest": "isolation.read_isolation_forest",
-    "BaseGradientBoosting": "boosting.read_gradient_boosting",
-    "BaseHistGradientBoosting": "hist.read_hist_gradient_boosting",
+    "BaseDecisionTree": "sklearn.trees.read_tree",
+    "ForestRegressor": "sklearn.trees.read_forest",
+    "ForestClassifier": "sklearn.trees.read_forest",
+    "BaggingRegressor": "sklearn.trees.read_bagging",
+    "BaggingClassifier": "sklearn.trees.read_bagging",
+    "IsolationForest": "sklearn.isolation.read_isolation_forest",
+    "BaseGradientBoosting": "sklearn.boosting.read_gradient_boosting",
+    "BaseHistGradientBoosting": "sklearn.hist.read_hist_gradient_boosting",
+    "BaseSearchCV": "wrappers.passing.read_inside",
+    "BaseThresholdClassifier": "wrappers.passing.read_inside",
+    "FrozenEstimator": "wrappers.passing.read_inside",
+    "SelfTrainingClassifier": "wrappers.passing.read_inside",
+    "MultiOutputRegressor": "wrappers.outputs.read_multi_output_regressor",
+    "MultiOutputClassifier": "wrappers.outputs.read_multi_output_classifier",
+    "OneVsRestClassifier": "wrappers.outputs.read_one_vs_rest",
+    "VotingRegressor": "wrappers.voting.read_voting_regressor",
+    "VotingClassifier": "wrappers.voting.read_voting_classifier",
 }
 
 _REFUSED: dict[str, str] = {
@@ -27,15 +37,9 @@ _REFUSED: dict[str, str] = {
     "RandomTreesEmbedding": "it is a transformer and predicts nothing",
     "Pipeline": "it is not a tree model itself; give its last step, and rows that the earlier steps transformed",
     "ColumnTransformer": "it is a transformer and predicts nothing",
-    "BaseSearchCV": "it is a search; give its best_estimator_",
     "CalibratedClassifierCV": "calibration is not a sum of trees; give one of its calibrated estimators",
-    "VotingRegressor": "give one of its estimators_",
-    "VotingClassifier": "give one of its estimators_",
     "StackingRegressor": "a model on top of other models is not a sum of trees",
     "StackingClassifier": "a model on top of other models is not a sum of trees",
-    "MultiOutputRegressor": "give one of its estimators_, one at a time",
-    "MultiOutputClassifier": "give one of its estimators_, one at a time",
-    "OneVsRestClassifier": "give one of its estimators_, one at a time",
 }
 
 
@@ -44,17 +48,15 @@ def load(model: Any) -> Model:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    for cls in type(model).__mro__:
-        if cls.__module__.partition(".")[0] != "sklearn":
-            continue
-        if cls.__name__ in _REFUSED:
-            raise unsupported(model, _REFUSED[cls.__name__])
-        if cls.__name__ in _READERS:
+    for name in sklearn_classes(model):
+        if name in _REFUSED:
+            raise unsupported(model, _REFUSED[name])
+        if name in _READERS:
             try:
                 check_is_fitted(model)
             except NotFittedError:
                 raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first") from None
-            module, _, function = _READERS[cls.__name__].partition(".")
-            read: Callable[[Any], Model] = getattr(import_module(f"arborshap.models.sklearn.{module}"), function)
+            module, _, function = _READERS[name].rpartition(".")
+            read: Callable[[Any], Model] = getattr(import_module(f"arborshap.models.{module}"), function)
             return read(model)
     raise unsupported(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.models import catboost_cases, lightgbm_cases, sklearn_cases, treelite_cases, xgboost_cases
+from support.models import catboost_cases, lightgbm_cases, sklearn_cases, treelite_cases, wrapper_cases, xgboost_cases
 from support.models.case import BuiltCase, Case
 
 __all__ = ["CASES", "BuiltCase", "Case"]
@@ -10,6 +10,7 @@ __all__ = ["CASES", "BuiltCase", "Case"]
 CASES: list[Case] = [
     *xgboost_cases.CASES,
     *sklearn_cases.CASES,
+    *wrapper_cases.CASES,
     *lightgbm_cases.CASES,
     *catboost_cases.CASES,
     *treelite_cases.CASES,
