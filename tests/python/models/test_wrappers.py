@@ -127,7 +127,9 @@ def frames() -> tuple[pd.DataFrame, NDArray[Any]]:
     return frame, given.pair
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings(
+    "ignore:X does not have valid feature names", "ignore:the columns of X are in another order"
+)
 def test_frames_with_category_columns() -> None:
     from sklearn.multioutput import MultiOutputRegressor
 
