@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.draw import style
+from arborshap.draw import palette, style
 from arborshap.draw.drawn import Drawn, numbers_of, others_label, shown_and_others, value_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from arborshap.result.explanation import Explanation
 
-_BINS = 140
+_BINS = 100
 """Number of columns of points across the plot, for which there is about enough room."""
 
 
@@ -29,12 +29,12 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
         lines.append(drawn.values[:, others].sum(axis=1))
         labels.append(others_label(len(others)))
 
-    ax = style.axes(ax, style.width_for(labels, 7.2), 1.2 + 0.42 * len(labels))
+    ax = style.axes(ax, style.width_for(labels, 7.6), 1.3 + 0.44 * len(labels))
     style.quiet(ax)
     low, high = min(float(line.min()) for line in lines), max(float(line.max()) for line in lines)
     if low == high == 0:
         low, high = -1.0, 1.0
-    size = float(np.clip(1600 / len(drawn.values), 4, 22))
+    size = float(np.clip(16 * (1000 / len(drawn.values)) ** 0.5, 6, 20))
     colours, any_numbers = style.low_to_high(), False
     for y, line in enumerate(lines):
         heights = y + spread(line, low, high)
@@ -42,7 +42,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
         grey = np.ones(len(line), dtype=bool) if shade is None else np.isnan(shade)
         dots: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": len(line) > 500, "zorder": 3}
         # Points without a number come first, so that they never hide the others.
-        ax.scatter(line[grey], heights[grey], color=style.NEUTRAL, **dots)
+        ax.scatter(line[grey], heights[grey], color=palette.MISSING, **dots)
         if shade is not None and not grey.all():
             any_numbers = True
             ax.scatter(line[~grey], heights[~grey], c=shade[~grey], cmap=colours, vmin=0, vmax=1, **dots)
@@ -50,7 +50,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
     margin = 0.04 * max(high - low, np.finfo(float).tiny)
     ax.set_xlim(min(low, 0) - margin, max(high, 0) + margin)
     ax.axvline(0, color=style.text_colour(), alpha=0.5, linewidth=0.8, zorder=1)
-    ax.set_xlabel(value_name(explanation), fontsize=10)
+    ax.set_xlabel(value_name(explanation), fontsize=style.TITLE)
     if any_numbers:
         style.colour_scale(ax, colours, "the row's own value")
     return ax
@@ -65,7 +65,7 @@ def spread(x: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
     first = np.cumsum(counts) - counts
     place = np.arange(len(x)) - first[bins[order]]  # 0, 1, 2, ... within the bin
     steps = np.where(place % 2 == 0, -(place // 2), (place + 1) // 2)  # 0, 1, -1, 2, -2, ...
-    step = min(0.075, 0.8 / max(int(counts.max()), 1))
+    step = min(0.12, 0.84 / max(int(counts.max()), 1))
     offsets = np.empty(len(x))
     offsets[order] = steps * step
     return offsets

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.draw.style import checked_max_display, is_date, short_cell, short_name
+from arborshap.draw.style import checked_max_display, is_date, number, short_cell, short_name
 from arborshap.exceptions import InputError
+from arborshap.result.unit import Unit
 from arborshap.rows.numbers import is_missing
 
 if TYPE_CHECKING:
@@ -102,19 +103,25 @@ def shown_and_others(sizes: NDArray[Any], max_display: int) -> tuple[list[int], 
     return order[: most - 1], order[most - 1 :]
 
 
-_VALUES = {"probability": "share of the probability", "log_loss": "share of the log loss"}
-_OUTPUTS = {"probability": "probability", "log_loss": "log loss"}
-
-
 def value_name(explanation: Explanation) -> str:
-    """Name the values: those of a probability or a loss are rescaled, and are not its Shapley values."""
-    plain = "Banzhaf value" if explanation.index == "banzhaf" else "Shapley value"
-    return _VALUES.get(explanation.model_output, plain)
+    """Name the values and their unit."""
+    return name_of_values(explanation.index, explanation.model_output, explanation.unit)
 
 
-def output_name(explanation: Explanation) -> str:
-    """Name the output that base value and values add up to."""
-    return _OUTPUTS.get(explanation.model_output, "model output")
+def name_of_values(index: str, model_output: str, unit: Unit) -> str:
+    """Name values and their unit. Those of a probability or a loss are rescaled, and are not its Shapley values."""
+    if model_output in ("probability", "log_loss", "prediction"):
+        return f"share of the {unit.name}"
+    plain = {"shapley": "Shapley value", "banzhaf": "Banzhaf value"}.get(index, "effect")
+    return {"prediction": f"{plain} (unit of the prediction)", "model output": plain}.get(
+        unit.name, f"{plain} ({unit.name})"
+    )
+
+
+def with_converted(unit: Unit, sums: float, text: str) -> str:
+    """Write what a sum becomes in brackets behind it, such as a probability behind log-odds."""
+    becomes = unit.converted(sums)
+    return text if becomes is None else f"{text} ({unit.becomes} {number(float(becomes))})"
 
 
 def others_label(n: int) -> str:
@@ -141,6 +148,14 @@ def numbers_of(column: NDArray[Any]) -> NDArray[np.float64] | None:
     numbers = np.full(len(column), np.nan)
     numbers[~np.array(missing, dtype=bool)] = known
     return numbers
+
+
+def are_booleans(column: NDArray[Any]) -> bool:
+    """Whether a column holds only truth values, apart from missing cells."""
+    if column.dtype.kind != "O":
+        return column.dtype.kind == "b"
+    known = [cell for cell in column if not is_missing(cell)]
+    return bool(known) and all(isinstance(cell, (bool, np.bool_)) for cell in known)
 
 
 def check_output(explanation: Explanation, plot: str) -> None:

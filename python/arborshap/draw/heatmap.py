@@ -1,4 +1,4 @@
-"""The heatmap of pairs: main effects on the diagonal, the whole effect of each pair below it."""
+"""The heat map of pairs: main effects on the diagonal, the whole effect of each pair below it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.draw import style
-from arborshap.draw.drawn import check_output
+from arborshap.draw.drawn import check_output, value_name
+from arborshap.draw.rows import rows_heatmap
 from arborshap.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -18,47 +19,65 @@ if TYPE_CHECKING:
     from arborshap.result.explanation import Explanation
 
 
-def heatmap(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
-    """Draw players against players."""
+def heatmap(explanation: Explanation, *, max_display: int, order: str, ax: Axes | None) -> Axes:
+    """Draw players against players if the values belong to pairs, and otherwise rows against players."""
     check_output(explanation, "heatmap")
     players = explanation.players_by_axis()
-    if explanation.index not in ("taylor", "interaction") or len(players) != 2:
-        raise InputError(
-            "plot.heatmap draws pairs of players: explain with explainer(X, index='taylor'), "
-            f"this explanation holds {explanation.index} values of single players"
-        )
+    if explanation.index not in ("taylor", "interaction"):
+        return rows_heatmap(explanation, max_display=max_display, order=order, ax=ax)
+    if len(players) != 2:
+        raise InputError("plot.heatmap draws pairs of players, but a single player was selected on one axis")
     if players[0] != players[1]:
         raise InputError("plot.heatmap draws the same players on both axes; choose explanation[:, names, names]")
     one_row = not explanation.has("row")
     effects = pair_effects(explanation.values[np.newaxis] if one_row else explanation.values, signed=one_row)
+    what = value_name(explanation)
+    return draw_pairs(
+        effects,
+        explanation.feature_names,
+        what if one_row else f"mean size of the {what}",
+        signed=one_row,
+        max_display=max_display,
+        ax=ax,
+    )
+
+
+def draw_pairs(
+    effects: NDArray[Any], names: list[str], what: str, *, signed: bool, max_display: int, ax: Axes | None
+) -> Axes:
+    """Draw effects that are on the diagonal and below it, as `pair_effects` returns them."""
     weight = np.abs(effects).sum(axis=0) + np.abs(effects).sum(axis=1) - np.abs(np.diag(effects))
     order = np.argsort(-weight, kind="stable")[: style.checked_max_display(max_display)]
     # A pair's effect is in the row of the less important player, whatever the order of the players.
     whole = effects + np.tril(effects, -1).T
     shown = np.tril(whole[np.ix_(order, order)])
-    names = [style.short_name(explanation.feature_names[j]) for j in order]
-    n, left_out = len(names), len(effects) - len(names)
+    labels = [style.short_name(names[j]) for j in order]
+    n, left_out = len(labels), len(effects) - len(labels)
 
-    ax = style.axes(ax, 2.8 + 0.62 * n, 1.9 + 0.52 * n)
+    ax = style.axes(ax, 3.2 + 0.64 * n, 2.1 + 0.54 * n)
     style.quiet(ax, keep=())
     masked = np.ma.masked_array(shown, np.triu(np.ones_like(shown, dtype=bool), 1))
     largest = float(np.abs(shown).max()) or 1.0
-    colours = style.around_zero() if one_row else style.from_zero()
-    image = ax.imshow(masked, cmap=colours, vmin=-largest if one_row else 0, vmax=largest, aspect="auto")
-    ax.set_xticks(range(n), names, rotation=40, ha="right", rotation_mode="anchor", fontsize=10, parse_math=False)
-    ax.set_yticks(range(n), names, fontsize=10, parse_math=False)
-    _cells(ax, shown, image, one_row)
-    what = "effect" if one_row else "mean size of the effect"
-    scale = ax.inset_axes((0.72, 0.9, 0.28, 0.025))
-    bar = ax.figure.colorbar(
-        image, cax=scale, orientation="horizontal", ticks=[-largest, 0, largest] if one_row else [0, largest]
+    colours = style.around_zero() if signed else style.from_zero()
+    image = ax.imshow(masked, cmap=colours, vmin=-largest if signed else 0, vmax=largest, aspect="auto")
+    ax.set_xticks(
+        range(n), labels, rotation=40, ha="right", rotation_mode="anchor", fontsize=style.TITLE, parse_math=False
     )
-    bar.ax.set_xticklabels(style.sizes(np.array([-largest, 0, largest] if one_row else [0, largest])), fontsize=8)
+    ax.set_yticks(range(n), labels, fontsize=style.LABEL, parse_math=False)
+    _cells(ax, shown, image, signed)
+    scale = ax.inset_axes((0.62, 0.9, 0.36, 0.03))
+    bar = ax.figure.colorbar(
+        image, cax=scale, orientation="horizontal", ticks=[-largest, 0, largest] if signed else [0, largest]
+    )
+    bar.ax.set_xticklabels(
+        style.sizes(np.array([-largest, 0, largest] if signed else [0, largest])), fontsize=style.NOTE
+    )
     bar.ax.tick_params(length=0)
-    bar.ax.set_title(what, fontsize=9)
+    bar.ax.set_title(what, fontsize=style.NOTE, loc="right")
     bar.outline.set_visible(False)
     note = "diagonal: main effects; below: effects of pairs"
-    ax.set_xlabel(note + (f"\n{left_out} more players are not shown" if left_out else ""), fontsize=9, alpha=0.8)
+    more = f"\n{left_out} more players are not shown" if left_out else ""
+    ax.set_xlabel(note + more, fontsize=style.NOTE, alpha=0.8)
     return ax
 
 
@@ -89,4 +108,4 @@ def _cells(ax: Axes, shown: NDArray[Any], image: AxesImage, signed: bool) -> Non
     for (i, j), text in zip(inside, texts, strict=True):
         red, green, blue, _ = image.to_rgba(shown[i, j])
         light = 0.3 * red + 0.6 * green + 0.1 * blue > 0.6
-        ax.text(j, i, text, ha="center", va="center", fontsize=8, color="#222222" if light else "white")
+        ax.text(j, i, text, ha="center", va="center", fontsize=style.NOTE, color="#222222" if light else "white")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.draw import style
-from arborshap.draw.drawn import Drawn, output_name
+from arborshap.draw import palette, style
+from arborshap.draw.drawn import Drawn, value_name, with_converted
 from arborshap.draw.heatmap import pair_effects
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def as_html(explanation: Explanation) -> str:
     labels, values, note = _lines(explanation)
     order = np.argsort(-np.abs(values), kind="stable")
     shown = order[:_LINES]
-    signed = not explanation.has("row")
+    signed = not explanation.has("row") and not explanation.has("output")
     texts = style.signed(values[shown]) if signed else style.sizes(values[shown])
     largest = float(np.abs(values).max()) or 1.0
     rows = "".join(
-        _row(labels[j], text, float(values[j]), float(values[j]) / largest)
+        _row(labels[j], text, _colour(float(values[j]), signed), float(values[j]) / largest)
         for j, text in zip(shown, texts, strict=True)
     )
     if len(order) > _LINES:
@@ -52,7 +52,8 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
         values = np.abs(explanation.values)
         players = next(i for i, axis in enumerate(explanation.axes) if axis.kind == "player")
         over = tuple(i for i in range(values.ndim) if i != players)
-        return explanation.feature_names, values.mean(axis=over), f"mean size over all outputs: {outputs}"
+        what = f"{value_name(explanation)}, mean size over all outputs: {outputs}"
+        return explanation.feature_names, values.mean(axis=over), what
     if explanation.index in ("taylor", "interaction"):
         if len(explanation.players_by_axis()) == 1:
             return explanation.feature_names, _mean_size(explanation.values, one_row), "effects with one player"
@@ -62,17 +63,17 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
         names = explanation.feature_names
         labels = [names[i] if i == j else f"{names[j]} and {names[i]}" for i, j in below]
         looked = "" if one_row or len(explanation) <= _PAIR_ROWS else f" in the first {_PAIR_ROWS} rows"
-        what = "effects" if one_row else f"mean size of the effects{looked}"
+        what = value_name(explanation) if one_row else f"{value_name(explanation)}, mean size{looked}"
         return labels, np.array([effects[i, j] for i, j in below]), what
     drawn = Drawn.of(explanation, "bar")
     if not one_row:
-        return drawn.names, np.abs(drawn.values).mean(axis=0), "mean size over the rows"
+        return drawn.names, np.abs(drawn.values).mean(axis=0), f"{value_name(explanation)}, mean size over the rows"
     total = drawn.base[0] + drawn.values[0].sum()
-    ends = style.sizes(np.array([drawn.base[0], total]), of=drawn.values[0])
+    unit, ends = explanation.unit, style.sizes(np.array([drawn.base[0], total]), of=drawn.values[0])
     what = (
-        "values"
+        value_name(explanation)
         if explanation.index == "banzhaf"
-        else f"from the base value {ends[0]} to the {output_name(explanation)} {ends[1]}"
+        else f"from the base value {ends[0]} to the {with_converted(unit, total, f'{unit.name} {ends[1]}')}"
     )
     return [drawn.label(0, name) for name in drawn.names], drawn.values[0], what
 
@@ -81,8 +82,12 @@ def _mean_size(values: NDArray[Any], one_row: bool) -> NDArray[Any]:
     return values if one_row else np.asarray(np.abs(values).mean(axis=0))
 
 
-def _row(label: str, text: str, value: float, share: float) -> str:
-    colour = style.LOWERS if value < 0 else style.RAISES
+def _colour(value: float, signed: bool) -> str:
+    """Colour by sign, as the plots do; sizes have no sign."""
+    return palette.SIZE if not signed else palette.LOWERS if value < 0 else palette.RAISES
+
+
+def _row(label: str, text: str, colour: str, share: float) -> str:
     bar = f'<div style="width:{abs(share) * 9:.2f}em;height:.8em;background:{colour};border-radius:.1em"></div>'
     cell = "padding:.1em .6em .1em 0;background:none;border:0;"
     return (

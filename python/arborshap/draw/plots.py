@@ -125,22 +125,27 @@ class Plots:
         """
         return scatter.scatter(self._explanation, column, color=color, interactions=interactions, ax=ax)
 
-    def heatmap(self, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
-        """Draw the effects of players and pairs, from an explanation with ``index="taylor"`` or ``"interaction"``.
+    def heatmap(self, *, max_display: int = 10, order: str = "prediction", ax: Axes | None = None) -> Axes:
+        """Draw colours: rows against players, or, for ``index="taylor"`` or ``"interaction"``, players against players.
 
-        Main effects are on the diagonal. Below it is the whole effect of each pair, which is the sum of the two halves
-        in `values`. For one row, these are signed effects; for several rows, mean absolute effects.
+        For rows, each column of colours is one row, each line a player, and the curve above shows the predictions.
+
+        For pairs, main effects are on the diagonal. Below it is the whole effect of each pair, which is the sum of the
+        two halves in `values`. For one row, these are signed effects; for several rows, mean absolute effects.
 
         Parameters
         ----------
         max_display
-            Most players to draw, chosen by importance.
+            Most players to draw, chosen by importance. For rows, the last line is the sum of all others.
+        order
+            The order of the rows: ``"prediction"``, from the lowest to the highest, or ``"given"``. Pairs have no use
+            for it.
         ax
             Where to draw.
 
         Returns
         -------
         Axes
-            One cell per player and per pair.
+            One cell per row and player, or one cell per player and per pair.
         """
-        return heatmap.heatmap(self._explanation, max_display=max_display, ax=ax)
+        return heatmap.heatmap(self._explanation, max_display=max_display, order=order, ax=ax)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.draw import style
+from arborshap.draw import palette, style
 from arborshap.draw.beeswarm import shade
+from arborshap.draw.cell_axis import distribution, has_dates, positions
 from arborshap.draw.drawn import Drawn, numbers_of, value_name
 from arborshap.draw.heatmap import pair_effects
 from arborshap.exceptions import InputError
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from arborshap.result.explanation import Explanation
-
-
-_MOST_TICKS = 25
-"""Most texts below the plot; more would overlap."""
 
 
 def scatter(
@@ -40,19 +36,20 @@ def scatter(
 
     ax = style.axes(ax, 6.4, 4.2)
     style.quiet(ax, keep=("left", "bottom"))
-    x = _positions(ax, drawn.cells[:, at])
+    x = positions(ax, drawn.cells[:, at])
+    distribution(ax, x)
     size = float(np.clip(6000 / len(values), 5, 26))
     dots: dict[str, Any] = {"s": size, "linewidths": 0, "alpha": 0.85, "rasterized": len(values) > 2000, "zorder": 3}
     if shading is None:
-        ax.scatter(x, values, color=style.LOWERS, **dots)
+        ax.scatter(x, values, color=palette.SIZE, **dots)
     else:
         _coloured(ax, x, values, drawn.cells[:, shading], drawn.columns[shading], dots)
     ax.axhline(0, color=style.text_colour(), alpha=0.4, linewidth=0.8, zorder=1)
     ax.grid(axis="y", alpha=0.15, linewidth=0.8, color=style.text_colour())
-    ax.set_xlabel(style.short_name(column, 50), fontsize=10, parse_math=False)
+    ax.set_xlabel(style.short_name(column, 50), fontsize=style.TITLE, parse_math=False)
     what = value_name(explanation)
-    ax.set_ylabel(f"{what} of {style.short_name(player, 20)}", fontsize=10, parse_math=False)
-    ax.tick_params(labelsize=9)
+    ax.set_ylabel(f"{what} of {style.short_name(player, 20)}", fontsize=style.TITLE, parse_math=False)
+    ax.tick_params(labelsize=style.TICK)
     return ax
 
 
@@ -136,41 +133,6 @@ def _ranks(column: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(which / max(len(different) - 1, 1))
 
 
-def _positions(ax: Axes, cells: NDArray[Any]) -> NDArray[np.float64]:
-    """Return where to draw the rows: numbers as they are, missing cells in their own lane, texts side by side."""
-    numbers = numbers_of(cells)
-    scatter_by = np.random.default_rng(0).uniform(-0.28, 0.28, len(cells))  # the same picture every time
-    if numbers is None:
-        texts = np.array([style.short_cell(cell) for cell in cells])
-        different, which = np.unique(texts, return_inverse=True)
-        crowded = len(different) > 6 or max(map(len, different)) > 10
-        turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        labelled = range(0, len(different), 1 + len(different) // _MOST_TICKS)
-        ax.set_xticks(labelled, [different[j] for j in labelled], parse_math=False, **turned)
-        return which + scatter_by
-    if _has_dates(cells):
-        _date_axis(ax)
-    missing = ~np.isfinite(numbers)
-    if not missing.any():
-        return numbers
-    present = numbers[~missing]
-    low, high = (float(present.min()), float(present.max())) if len(present) else (0.0, 1.0)
-    width = (high - low) or 1.0
-    lane = low - 0.12 * width
-    ax.axvspan(lane - 0.05 * width, lane + 0.05 * width, color=style.NEUTRAL, alpha=0.15, linewidth=0)
-    ax.annotate(
-        "missing",
-        (lane, 0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 4),
-        textcoords="offset points",
-        ha="center",
-        fontsize=8,
-        alpha=0.8,
-    )
-    return np.where(missing, lane + 0.12 * width * scatter_by, numbers)
-
-
 def _coloured(
     ax: Axes, x: NDArray[Any], values: NDArray[Any], cells: NDArray[Any], name: str, dots: dict[str, Any]
 ) -> None:
@@ -180,27 +142,15 @@ def _coloured(
         return
     shades = shade(numbers)
     grey = np.ones(len(x), dtype=bool) if shades is None else np.isnan(shades)
-    ax.scatter(x[grey], values[grey], color=style.NEUTRAL, **dots)
+    ax.scatter(x[grey], values[grey], color=palette.MISSING, **dots)
     if shades is None or grey.all():
         return
     colours = style.low_to_high()
     ax.scatter(x[~grey], values[~grey], c=shades[~grey], cmap=colours, vmin=0, vmax=1, **dots)
     low, high = np.percentile(numbers[np.isfinite(numbers)], [5, 95])
     ends = [float(low), float(high)]
-    texts = [str(np.datetime64(int(day), "D")) if _has_dates(cells) else style.number(day) for day in ends]
+    texts = [str(np.datetime64(int(day), "D")) if has_dates(cells) else style.number(day) for day in ends]
     style.colour_scale(ax, colours, name, *texts)
-
-
-def _date_axis(ax: Axes) -> None:
-    """Write a few short dates below the plot; long ones would overlap."""
-    dates: Any = import_module("matplotlib.dates")  # matplotlib.dates has no types
-    locator = dates.AutoDateLocator(maxticks=7)
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
-
-
-def _has_dates(cells: NDArray[Any]) -> bool:
-    return any(map(style.is_date, cells))
 
 
 def _coloured_by_text(
@@ -209,18 +159,18 @@ def _coloured_by_text(
     """Return one colour per text for the most frequent texts, and grey for all others."""
     texts = np.array([style.short_cell(cell) for cell in cells])
     different, counts = np.unique(texts, return_counts=True)
-    frequent = different[np.argsort(-counts, kind="stable")][: len(style.CATEGORIES)]
+    frequent = different[np.argsort(-counts, kind="stable")][: len(palette.CATEGORIES)]
     rest = ~np.isin(texts, frequent)
     if rest.any():
-        ax.scatter(x[rest], values[rest], color=style.NEUTRAL, label="others", **dots)
-    for text, colour in zip(frequent, style.CATEGORIES, strict=False):
+        ax.scatter(x[rest], values[rest], color=palette.MISSING, label="others", **dots)
+    for text, colour in zip(frequent, palette.CATEGORIES, strict=False):
         ax.scatter(x[texts == text], values[texts == text], color=colour, label=text, **dots)
     legend = ax.legend(
         title=style.short_name(name),
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
         frameon=False,
-        fontsize=9,
+        fontsize=style.TICK,
         markerscale=max(1.0, 5.0 / dots["s"] ** 0.5),
     )
     for label in (*legend.get_texts(), legend.get_title()):

@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
+from arborshap.draw.palette import LOWERS, MIDDLE, RAISES, SIZE
 from arborshap.rows.numbers import is_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-# Blue and orange differ for every common kind of colour blindness, and both are readable on white and on black.
-RAISES, LOWERS = "#d9602b", "#2c77b8"
-NEUTRAL = "#8c8c8c"
-CATEGORIES = ("#2c77b8", "#d9602b", "#1a9e77", "#b8558f", "#c99a06", "#56b4e9", "#7a5c3e")
+LABEL, TITLE, TICK, NOTE = 12, 11, 10, 9
+"""Sizes of type, in points: names of players, names of axes, numbers and scales, remarks."""
 
 _LONGEST_NAME, _LONGEST_CELL = 30, 18
 _MINUS = "\N{MINUS SIGN}"
@@ -46,7 +45,7 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 def width_for(labels: list[str], least: float) -> float:
     """Return the width in inches of a figure with these labels, so that long labels do not shrink the plot."""
-    return least + 0.075 * max(0, max(map(len, labels)) - 12)
+    return least + 0.09 * max(0, max(map(len, labels)) - 12)
 
 
 def quiet(ax: Axes, *, keep: tuple[str, ...] = ("bottom",)) -> None:
@@ -55,13 +54,13 @@ def quiet(ax: Axes, *, keep: tuple[str, ...] = ("bottom",)) -> None:
         spine.set_visible(side in keep)
         spine.set_alpha(0.4)
     ax.tick_params(length=0)
-    ax.tick_params(axis="x", labelsize=9)
+    ax.tick_params(axis="x", labelsize=TICK)
     ax.set_axisbelow(True)
 
 
 def row_axis(ax: Axes, labels: list[str]) -> None:
     """Label the rows 0, 1, ... from the top down, with faint lines to follow."""
-    ax.set_yticks(range(len(labels)), labels, fontsize=10, parse_math=False)
+    ax.set_yticks(range(len(labels)), labels, fontsize=LABEL, parse_math=False)
     ax.set_ylim(len(labels) - 0.4, -0.6)
     ax.grid(axis="y", alpha=0.18, linewidth=0.8, linestyle=(0, (1, 3)), color=text_colour())
 
@@ -80,7 +79,7 @@ def low_to_high() -> Colormap:
     """Return the colours for the cells of a column, from low to high."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("low to high", [LOWERS, "#a79fb2", RAISES])
+    return LinearSegmentedColormap.from_list("low to high", [LOWERS, MIDDLE, RAISES])
 
 
 def around_zero() -> Colormap:
@@ -94,7 +93,7 @@ def from_zero() -> Colormap:
     """Return the colours for sizes, from zero, which is white."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("from zero", ["#f7f7f7", "#f3b08f", RAISES, "#a8431a"])
+    return LinearSegmentedColormap.from_list("from zero", ["#f7f7f7", "#c9a3d1", SIZE, "#5a2467"])
 
 
 def colour_scale(ax: Axes, colours: Colormap, label: str, low: str = "low", high: str = "high") -> Axes:
@@ -102,9 +101,9 @@ def colour_scale(ax: Axes, colours: Colormap, label: str, low: str = "low", high
     plt = pyplot()
     scale = ax.inset_axes((1.02, 0.1, 0.014, 0.8))
     bar = ax.figure.colorbar(plt.cm.ScalarMappable(cmap=colours), cax=scale, ticks=[0, 1])
-    bar.ax.set_yticklabels([low, high], fontsize=9, parse_math=False)
+    bar.ax.set_yticklabels([low, high], fontsize=TICK, parse_math=False)
     bar.ax.tick_params(length=0)
-    bar.set_label(short_name(label), fontsize=9, labelpad=2, parse_math=False)
+    bar.set_label(short_name(label, 44), fontsize=TITLE, labelpad=2, parse_math=False)
     bar.outline.set_visible(False)
     return scale
 

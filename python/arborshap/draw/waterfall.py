@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.draw import style
-from arborshap.draw.drawn import Drawn, others_label, output_name, shown_and_others, text_of_cells
+from arborshap.draw import palette, style
+from arborshap.draw.drawn import Drawn, others_label, shown_and_others, text_of_cells, with_converted
 from arborshap.exceptions import InputError
+from arborshap.result.unit import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,8 @@ def waterfall(explanation: Explanation, *, max_display: int, ax: Axes | None) ->
     drawn = _one_row(explanation, "waterfall")
     shown, others = shown_and_others(np.abs(drawn.values[0]), max_display)
     labels = [drawn.label(0, drawn.names[j]) for j in shown]
-    output = output_name(explanation)
-    return _draw(drawn, shown, others, labels, ("base value", output), output, ax)
+    unit = explanation.unit
+    return _draw(drawn, shown, others, labels, ("base value", unit.name), unit, ax)
 
 
 def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
@@ -42,7 +43,7 @@ def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
         theirs = text_of_cells(reference, drawn.columns_of(drawn.names[j]), drawn.columns)
         change = theirs if ours in (None, theirs) else f"{theirs} → {ours}"
         labels.append(f"{style.short_name(drawn.names[j])}: {change}")
-    return _draw(drawn, shown, others, labels, ("h(z)", "h(x)"), output_name(explanation), ax)
+    return _draw(drawn, shown, others, labels, ("h(z)", "h(x)"), explanation.unit, ax)
 
 
 def _one_row(explanation: Explanation, plot: str) -> Drawn:
@@ -62,7 +63,7 @@ def _draw(
     others: list[int],
     labels: list[str],
     ends: tuple[str, str],
-    output: str,
+    unit: Unit,
     ax: Axes | None,
 ) -> Axes:
     values = drawn.values[0]
@@ -89,9 +90,11 @@ def _draw(
     style.row_axis(ax, labels)
     ax.set_ylim(n + 0.1, -1.1)
     low_end, high_end = style.sizes(np.array([base, stops[0]]), of=steps)
-    for x, height, text in ((base, n - 0.2, f"{ends[0]} {low_end}"), (float(stops[0]), -0.8, f"{ends[1]} {high_end}")):
-        ax.text(x, height, text, ha="center", va="center", fontsize=10, fontweight="bold")
-    ax.set_xlabel(output, fontsize=10)
+    top = float(stops[0])
+    for x, height, text in ((base, n - 0.2, f"{ends[0]} {low_end}"), (top, -0.8, f"{ends[1]} {high_end}")):
+        whole = with_converted(unit, x, text)
+        ax.text(x, height, whole, ha="center", va="center", fontsize=style.TITLE, fontweight="bold")
+    ax.set_xlabel(unit.name, fontsize=style.TITLE)
     return ax
 
 
@@ -105,7 +108,7 @@ def _numbers(ax: Axes, steps: NDArray[Any], stops: NDArray[Any]) -> None:
             textcoords="offset points",
             ha="right" if step < 0 else "left",
             va="center_baseline",
-            fontsize=9,
+            fontsize=style.TICK,
         )
 
 
@@ -117,5 +120,5 @@ def _arrow(start: float, end: float, y: float, head: float) -> Any:
     half = 0.34
     corners = [(start, y - half), (end - tip, y - half), (end, y), (end - tip, y + half), (start, y + half)]
     return Polygon(
-        corners, closed=True, facecolor=style.RAISES if end >= start else style.LOWERS, linewidth=0, zorder=2
+        corners, closed=True, facecolor=palette.RAISES if end >= start else palette.LOWERS, linewidth=0, zorder=2
     )

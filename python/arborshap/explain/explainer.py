@@ -389,7 +389,8 @@ class TreeExplainer:
         mean = total.mean()
         several = mean.ndim > order_of_index(index)
         outputs = output_labels(self.output_names, mean.shape[-1]) if several else None
-        return Importance(mean, self.feature_names, index, total.n_rows, outputs)
+        state = self._state
+        return Importance(mean, self.feature_names, index, total.n_rows, outputs, state.model_output, state.unit)
 
     def interaction_importance(
         self,
@@ -660,6 +661,7 @@ class TreeExplainer:
             row_labels=rows.labels if same_rows else None,
             provenance=Provenance(self, state, read, seconds) if same_rows else None,
             frame_kind=rows.frame_kind if same_rows else None,
+            unit=state.unit,
         )
 
 

@@ -17,6 +17,7 @@ from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.settings import Settings
 from arborshap.forest import Forest
 from arborshap.game.columns import Columns
+from arborshap.result.unit import Unit
 from arborshap.rows.frames import Rows
 from arborshap.rows.numbers import Matrix
 
@@ -104,6 +105,12 @@ class State:
     def model_output(self) -> OutputName:
         """The output that is explained."""
         return "raw" if self.rescaled is None else self.rescaled.output.name
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of the values."""
+        model = self.reader.model
+        return Unit.of(self.model_output, model.link, model.steepness)
 
 
 def compiled(

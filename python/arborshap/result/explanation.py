@@ -15,6 +15,7 @@ from arborshap.exceptions import InputError
 from arborshap.game.indices import order_of_index
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
 from arborshap.result.frames import frame_of
+from arborshap.result.unit import Unit
 from arborshap.rows.frames import FrameKind
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class Explanation:
         The explainer and the rows that the values came from. The explainer sets it, and pickling omits it.
     frame_kind
         The kind of frame that the rows came in, which `to_frame` returns by default. The explainer sets it.
+    unit
+        The unit of the values, such as log-odds, by the model's link. The explainer sets it; without it, `model_output`
+        tells what is known.
 
     Attributes
     ----------
@@ -94,6 +98,7 @@ class Explanation:
         reference: NDArray[Any] | None = None,
         provenance: Any = None,
         frame_kind: FrameKind | None = None,
+        unit: Unit | None = None,
     ) -> None:
         self.values: NDArray[Any] = np.asarray(values)
         self.base_values: NDArray[Any] = np.asarray(base_values)
@@ -108,6 +113,7 @@ class Explanation:
         self.reference = reference
         self.provenance = provenance
         self.frame_kind = frame_kind
+        self.unit = Unit.of(model_output) if unit is None else unit
 
         axes = [Axis("row", [])] + [Axis("player", self.feature_names)] * order_of_index(index)
         if self.values.ndim == len(axes) + 1:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
 from arborshap.game.indices import PAIR_INDICES
+from arborshap.result.unit import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Array = NDArray[Any]
 
@@ -47,6 +51,10 @@ class Importance:
         Number of rows in the mean.
     output_names
         The outputs' names, if the model has several outputs; otherwise ``None``.
+    model_output
+        The output that was explained: ``"raw"``, ``"probability"`` or ``"log_loss"``.
+    unit
+        The unit of the values, such as log-odds.
     """
 
     values: NDArray[np.float64]
@@ -54,6 +62,8 @@ class Importance:
     index: str
     n_rows: int
     output_names: list[str] | None = None
+    model_output: str = "raw"
+    unit: Unit = Unit()  # noqa: RUF009 (it is frozen)
 
     def ranked(self, k: int | None = None) -> list[tuple[str, float]] | list[tuple[str, str, float]]:
         """List the `k` most important players or pairs with their importance, in descending order.
@@ -82,16 +92,36 @@ class Importance:
         columns: dict[str, Any] = {label: names[axis] for label, axis in zip(labels, players, strict=True)}
         columns["importance"] = sizes[players]
         if self.output_names is not None:
-            by_output = self._whole_pairs()[players]
+            by_output = self.whole_pairs()[players]
             columns |= {name: by_output[:, j] for j, name in enumerate(self.output_names)}
         return pd.DataFrame(columns)
+
+    def plot(self, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
+        """Draw the importance: bars of players, or a heat map of pairs. This needs matplotlib.
+
+        Parameters
+        ----------
+        max_display
+            Most players to draw. If there are more, the last bar is the sum of theirs; a heat map leaves them out.
+        ax
+            Where to draw. The default is a new figure.
+
+        Returns
+        -------
+        Axes
+            Bars, largest first, with one piece per output if there are several; for pairs, main effects on the diagonal
+            and whole effects of pairs below it, summed over the outputs.
+        """
+        from arborshap.draw.importance import draw_importance  # noqa: PLC0415 (a door: plots know importances)
+
+        return draw_importance(self, max_display=max_display, ax=ax)
 
     def __repr__(self) -> str:
         largest = ", ".join(f"{' x '.join(map(str, names))} {size:.4g}" for *names, size in self.ranked(3))
         return f"<Importance {self.index}: {len(self.feature_names)} players over {self.n_rows} rows; {largest}>"
 
-    def _whole_pairs(self) -> NDArray[np.float64]:
-        """Add the two halves of each pair."""
+    def whole_pairs(self) -> NDArray[np.float64]:
+        """Return `values` with whole effects of pairs: the sum of the two halves, on both sides of the diagonal."""
         if self.index not in PAIR_INDICES:
             return self.values
         whole = 2 * self.values
@@ -101,7 +131,7 @@ class Importance:
 
     def _largest_first(self) -> tuple[tuple[NDArray[np.intp], ...], NDArray[np.float64]]:
         """Return the positions of players or pairs from the most to the least important, and the importance of each."""
-        sizes = self._whole_pairs()
+        sizes = self.whole_pairs()
         if self.output_names is not None:
             sizes = sizes.sum(axis=-1)
         if self.index not in PAIR_INDICES:

@@ -16,7 +16,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Polygon, Rectangle
 from numpy.typing import NDArray
 
-from arborshap import Explanation, InputError, TreeExplainer
+from arborshap import Explanation, Importance, InputError, TreeExplainer
 from arborshap.draw import style
 from arborshap.draw.beeswarm import spread
 from support.figures import figure_4
@@ -426,7 +426,9 @@ def test_several_outputs_need_a_choice(plot: str) -> None:
 )
 def test_pairs_and_single_values_have_plots_of_their_own(plot: str, message: str) -> None:
     explanation = make()
-    if plot != "heatmap":
+    if plot == "heatmap":
+        explanation = explanation[0]
+    else:
         explanation = Explanation(np.zeros((2, 3, 3)), np.zeros(2), feature_names=["a", "b", "c"], index="taylor")
     with pytest.raises(InputError, match=message):
         getattr(explanation.plot, plot)()
@@ -579,3 +581,131 @@ def test_values_of_a_probability_are_not_called_shapley_values() -> None:
     assert top.get_xlabel() == "probability"
     assert any(text.get_text().startswith("probability 0.5") for text in top.texts)
     assert "to the probability 0.5" in explanation[0]._repr_html_()
+
+
+# --- rows against players, and importance -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ["prediction", "given"])
+def test_a_heat_map_of_rows_has_a_cell_per_row_and_player(order: str) -> None:
+    explanation = make(n=30, p=6)
+    ax = explanation.plot.heatmap(max_display=4, order=order)
+    sums = explanation.values.sum(axis=1)
+    rows = np.argsort(sums) if order == "prediction" else np.arange(30)
+    players = np.argsort(-np.abs(explanation.values).mean(axis=0))
+    shown = [*(explanation.values[rows, j] for j in players[:3]), explanation.values[rows][:, players[3:]].sum(axis=1)]
+    np.testing.assert_allclose(cells(ax), np.stack(shown))
+    assert labels(ax) == ["model output", *(f"f{j}" for j in players[:3]), "3 others together"]
+    curve = -np.asarray(ax.lines[1].get_ydata(), dtype=np.float64)
+    np.testing.assert_allclose(np.corrcoef(curve, sums[rows])[0, 1], 1.0)
+    assert {style.sizes(np.array([f(3 + sums) for f in (min, max)]))[i] for i in (0, 1)} <= set(texts(ax))
+    ax.figure.canvas.draw()
+
+
+def test_a_heat_map_of_banzhaf_values_has_no_prediction() -> None:
+    ax = make(index="banzhaf", n=6, p=2).plot.heatmap()
+    assert sorted(labels(ax)) == ["f0", "f1"]
+    assert not ax.lines
+
+
+def test_a_heat_map_of_rows_refuses_an_unknown_order() -> None:
+    with pytest.raises(InputError, match="order must be"):
+        make().plot.heatmap(order="size")
+    make(n=1, p=1).plot.heatmap().figure.canvas.draw()
+
+
+def test_importance_is_drawn_as_bars() -> None:
+    explainer, X = trained()
+    importance = explainer.importance(X)
+    ax = importance.plot(max_display=3)
+    sizes = np.sort(importance.values)[::-1]
+    widths = [bar.get_width() for bar in ax.patches if isinstance(bar, Rectangle)]
+    np.testing.assert_allclose(widths, [*sizes[:2], sizes[2:].sum()])
+    assert labels(ax) == [*(name for name, *_ in importance.ranked(2)), "2 others together"]
+    given = plt.subplots()[1]
+    assert importance.plot(ax=given) is given
+
+
+def test_importance_of_several_outputs_is_stacked() -> None:
+    sizes = np.array([[1.0, 2.0], [0.5, 0.25]])
+    ax = Importance(sizes, ["a", "$b"], "shapley", 9, ["no", "$yes"]).plot()
+    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    np.testing.assert_allclose(
+        [(bar.get_x(), bar.get_width()) for bar in bars], [(0, 1), (0, 0.5), (1, 2), (0.5, 0.25)]
+    )
+    assert labels(ax) == ["a", "$b"]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["no", "$yes"]
+    ax.figure.canvas.draw()
+    many = Importance(np.ones((2, 12)), ["a", "b"], "shapley", 9, [str(k) for k in range(12)]).plot()
+    legend = many.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [*map(str, range(7)), "5 others"]
+
+
+def test_importance_of_pairs_is_drawn_as_whole_effects() -> None:
+    explainer, X = trained()
+    importance = explainer.interaction_importance(X[:40])
+    ax = importance.plot()
+    shown = cells(ax)
+    np.testing.assert_allclose(shown, cells(explainer(X[:40], index="taylor").plot.heatmap()))
+    assert importance.index == "taylor"
+    whole = {frozenset((a, b)): size for a, b, size in importance.ranked()}  # type: ignore[misc]
+    names = labels(ax)
+    for i in range(4):
+        for j in range(i + 1):
+            assert shown[i, j] == pytest.approx(whole[frozenset((names[i], names[j]))])
+
+
+def test_truth_values_are_spread_and_named() -> None:
+    data = np.empty((60, 2), dtype=object)
+    data[:, 0] = np.arange(60) % 3 == 0
+    data[::10, 0] = None
+    data[:, 1] = np.arange(60) % 4
+    explanation = make(n=60, p=2, data=data)
+    ax = explanation.plot.scatter("f0", color=None)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["False", "True"]
+    x = points(ax)[:, 0]
+    is_true = np.array([cell is True for cell in data[:, 0]])
+    is_false = np.array([cell is False for cell in data[:, 0]])
+    assert np.all(np.abs(x[is_true] - 1) <= 0.2)
+    assert np.all(np.abs(x[is_false]) <= 0.2)
+    assert len(np.unique(x[is_true])) == is_true.sum(), "no two points share a place"
+    assert x[~(is_true | is_false)].max() < -0.25, "missing cells have their lane"
+    few = explanation.plot.scatter("f1", color=None)
+    assert [text.get_text() for text in few.get_xticklabels()] == ["0", "1", "2", "3"]
+    assert np.all(np.abs(points(few)[:, 0] - data[:, 1].astype(float)) <= 0.2)
+    assert "f0 = False" in labels(explanation[1].plot.bar())
+
+
+def test_a_scatter_shows_how_many_rows_are_where() -> None:
+    explanation = make(n=300)
+    ax = explanation.plot.scatter("f0", color=None)
+    heights = [bar.get_height() for bar in ax.patches if isinstance(bar, Rectangle)]
+    assert explanation.data is not None
+    counts, _ = np.histogram(explanation.data[:, 0], bins=40)
+    np.testing.assert_allclose(heights, 0.1 * counts / counts.max())
+
+
+def test_no_number_is_written_below_the_lane_of_missing_cells() -> None:
+    data = RNG.normal(30, 5, size=(200, 1))
+    data[::9] = np.nan
+    ax = make(n=200, p=1, data=data).plot.scatter("f0")
+    ax.figure.canvas.draw()
+    lowest = np.nanmin(data)
+    written = [float(text.get_text()) for text in ax.get_xticklabels() if text.get_text()]
+    assert written
+    assert min(written) > lowest - 2
+
+
+def test_a_beeswarm_is_legible() -> None:
+    def dots(ax: Axes) -> list[float]:
+        drawn: list[Any] = list(ax.collections)
+        return [float(size) for collection in drawn for size in collection.get_sizes()]
+
+    ax = make(n=442).plot.beeswarm()
+    assert min(dots(ax)) >= 16
+    assert min(float(text.get_fontsize()) for text in ax.get_yticklabels()) >= 12
+    assert min(float(text.get_fontsize()) for text in ax.get_xticklabels()) >= 10
+    assert max(dots(make(n=20_000, p=2).plot.beeswarm())) < 8
