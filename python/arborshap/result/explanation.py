@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.game.indices import order_of_index
+from arborshap.result import selections
+from arborshap.result.arithmetic import Arithmetic
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
 from arborshap.result.frames import frame_of
+from arborshap.result.per_player import data_per_player, to_shap
 from arborshap.result.unit import Unit
 from arborshap.rows.frames import FrameKind
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from arborshap.draw.plots import Plots
 
 
-class Explanation:
+class Explanation(Arithmetic):
     """Values of one index for some rows.
 
     The axes of `values` are rows, players and outputs, in this order. An index of pairs has two axes of players, and a
@@ -32,6 +35,9 @@ class Explanation:
     Slicing keeps everything aligned: ``explanation[3]``, ``explanation[10:20]``, ``explanation[mask]``,
     ``explanation[:, "age"]``, ``explanation[:, ["age", "sex"]]``, ``explanation[..., "class a"]``. A single position or
     name drops its axis. Each axis is selected independently, so two lists select a block.
+
+    ``np.asarray(explanation)`` is its values. ``explanation.abs.mean(0)`` and the like summarise values along an axis,
+    and ``2 * explanation`` changes all of them; the results are explanations that no longer add up to predictions.
 
     Parameters
     ----------
@@ -70,6 +76,8 @@ class Explanation:
     ----------
     axes : tuple of Axis
         What lies along each axis of `values`, and the names along it.
+    adds_up : bool
+        Whether the base value and all values of a row still add up to its prediction.
 
     Examples
     --------
@@ -114,6 +122,7 @@ class Explanation:
         self.provenance = provenance
         self.frame_kind = frame_kind
         self.unit = Unit.of(model_output) if unit is None else unit
+        self.adds_up = index != "banzhaf"
 
         axes = [Axis("row", [])] + [Axis("player", self.feature_names)] * order_of_index(index)
         if self.values.ndim == len(axes) + 1:
@@ -154,6 +163,60 @@ class Explanation:
         if players:
             _take_players(result, players)
         return result
+
+    @property
+    def predictions(self) -> NDArray[Any]:
+        """The predictions that are explained: the base value plus all values of each row.
+
+        They are in the unit of the values, such as log-odds: see `model_output`.
+        """
+        if not self.adds_up:
+            raise InputError(
+                "these values do not add up to predictions, because they are Banzhaf values, not those of all players, "
+                "or results of arithmetic; ask the explanation that the explainer returned"
+            )
+        players = tuple(i for i, axis in enumerate(self.axes) if axis.kind == "player")
+        return np.asarray(self.base_values + self.values.sum(axis=players))
+
+    @property
+    def display_data(self) -> NDArray[Any] | None:
+        """The cells to print beside the values, one per player; the cells of a group are joined by commas."""
+        data, display = data_per_player(self)
+        return data if display is None else display
+
+    @property
+    def compute_time(self) -> float | None:
+        """How many seconds the values took to compute, if that is known."""
+        return None if self.provenance is None else self.provenance.seconds
+
+    def sample(self, max_samples: int, *, replace: bool = False, random_state: Any = 0) -> Explanation:
+        """Return `max_samples` rows chosen at random; all of them if there are no more."""
+        return selections.sample(self, max_samples, replace=replace, random_state=random_state)
+
+    def cohorts(self, by: Any) -> dict[str, Explanation]:
+        """Divide the rows into cohorts.
+
+        Parameters
+        ----------
+        by
+            One label per row, or a number: at most so many cohorts are then found by a decision tree that predicts the
+            values from the data (this needs scikit-learn).
+
+        Returns
+        -------
+        dict
+            The explanation of each cohort, by its label or by its conditions.
+        """
+        return selections.cohorts(self, by)
+
+    def hclust(self, metric: str = "sqeuclidean", axis: int = 0) -> NDArray[np.intp]:
+        """Return an order of the rows (axis 0) or players (axis 1) that puts similar values side by side (scipy)."""
+        return selections.similar_together(self, metric, axis)
+
+    @staticmethod
+    def concat(explanations: Iterable[Explanation]) -> Explanation:
+        """Put the rows of explanations of the same players and outputs one after another."""
+        return selections.concat(explanations)
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000) -> Path:
         """Write a page that shows the explanation in a browser: one file that needs no network.
@@ -216,18 +279,7 @@ class Explanation:
         shap.Explanation
             The same values, with the data and names in shap's form.
         """
-        import shap
-
-        data, display = self._data_per_player()
-        players_left = self.has("player")
-        return shap.Explanation(
-            values=self.values,
-            base_values=self.base_values if self.base_values.ndim else float(self.base_values),
-            data=data,
-            display_data=display,
-            feature_names=self.feature_names if players_left else self.feature_names[0],
-            output_names=self.output_names if self.has("output") else None,
-        )
+        return to_shap(self)
 
     def __repr__(self) -> str:
         sizes = [f"{n} {axis.kind}s" for axis, n in zip(self.axes, self.values.shape, strict=True)]
@@ -287,25 +339,6 @@ class Explanation:
         everything: list[Selector] = [slice(None)] * (len(self.axes) - given)
         return [*selectors[:gap], *everything, *selectors[gap + 1 :]]
 
-    def _data_per_player(self) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-        """Return the data with one column per player, and the cells to print if that loses information."""
-        if self.data is None or self.data_players == self.feature_names:
-            return self.data, None
-        if not set(self.feature_names) <= set(self.data_players) or not self.has("player"):
-            return None, None
-        data = np.full((*self.data.shape[:-1], len(self.feature_names)), np.nan, dtype=self.data.dtype)
-        display = data.astype(object)
-        owners = np.array(self.data_players)
-        for j, player in enumerate(self.feature_names):
-            columns = self.data[..., owners == player]
-            if columns.shape[-1] == 1:
-                data[..., j] = display[..., j] = columns[..., 0]
-            else:
-                cells = columns.reshape(-1, columns.shape[-1])
-                texts = [", ".join(_short(cell) for cell in row) for row in cells]
-                display[..., j] = np.array(texts, dtype=object).reshape(columns.shape[:-1])
-        return data, display
-
 
 def _take_rows(explanation: Explanation, pick: Pick) -> None:
     explanation.base_values = np.asarray(explanation.base_values[pick])
@@ -321,6 +354,8 @@ def _take_players(explanation: Explanation, picked: list[list[str]]) -> None:
     """Keep the columns of the players that are still in the values, in the order of the first axis of players."""
     left = explanation.players_by_axis()
     first = picked[0]
+    if any(len(names) < len(explanation.feature_names) for names in picked):
+        explanation.adds_up = False
     players = first + [name for names in picked[1:] for name in names if name not in set(first)]
     explanation.feature_names = left[0] if left else players
     columns_of: dict[str, list[int]] = {}
@@ -335,7 +370,3 @@ def _take_players(explanation: Explanation, picked: list[list[str]]) -> None:
         columns = columns[0]  # one feature's data are a vector, as its values are
     explanation.data = None if explanation.data is None else explanation.data[..., columns]
     explanation.reference = None if explanation.reference is None else explanation.reference[..., columns]
-
-
-def _short(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, (float, np.floating)) else str(cell)
