@@ -13,7 +13,13 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 from arborshap import supported_models
 from support.models.cases import CASES
 
-LIBRARIES = {"sklearn": "scikit-learn", "xgboost": "XGBoost", "lightgbm": "LightGBM", "catboost": "CatBoost"}
+LIBRARIES = {
+    "sklearn": "scikit-learn",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "imblearn": "imbalanced-learn",
+}
 BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 
 

@@ -25,18 +25,30 @@ def test_an_unknown_model_is_refused_with_the_list_of_known_ones() -> None:
 
 
 def _refused_by_sklearn() -> list[tuple[Any, str]]:
-    from sklearn import ensemble, linear_model, pipeline, svm, tree
+    from sklearn import ensemble, linear_model, multiclass, pipeline, preprocessing, svm, tree
 
+    line = linear_model.LogisticRegression()
     stump = tree.DecisionTreeClassifier(max_depth=1)
     return [
         (ensemble.AdaBoostRegressor(n_estimators=2), "AdaBoostRegressor is not supported: .*median"),
-        (ensemble.AdaBoostClassifier(n_estimators=2), "AdaBoostClassifier is not supported: .*vote"),
+        (ensemble.AdaBoostClassifier(line, n_estimators=2), "it boosts LogisticRegression, whose vote is not a sum"),
         (ensemble.RandomTreesEmbedding(n_estimators=2), "RandomTreesEmbedding is not supported: .*transformer"),
-        (ensemble.StackingClassifier([("a", stump)], cv=2), "StackingClassifier is not supported"),
-        (pipeline.Pipeline([("tree", stump)]), "Pipeline is not supported: .*last step"),
+        (
+            ensemble.StackingClassifier([("a", stump)], stump, cv=2),
+            "StackingClassifier is not supported: its final estimator DecisionTreeClassifier is not a linear model",
+        ),
+        (
+            ensemble.StackingClassifier([("a", stump)], cv=2, passthrough=True),
+            "StackingClassifier is not supported: with passthrough=True",
+        ),
+        (multiclass.OneVsOneClassifier(stump), "OneVsOneClassifier is not supported: it counts votes"),
+        (
+            ensemble.BaggingClassifier(pipeline.make_pipeline(preprocessing.StandardScaler(), stump), n_estimators=2),
+            "member 0: .*its step 'standardscaler' transforms rows.*at the end of the pipeline",
+        ),
         (linear_model.LinearRegression(), "LinearRegression is not supported"),
         (svm.SVC(), "SVC is not supported"),
-        (ensemble.BaggingClassifier(svm.SVC(), n_estimators=2), "it bags SVC"),
+        (ensemble.BaggingClassifier(svm.SVC(), n_estimators=2), "BaggingClassifier, member 0: .*SVC is not supported"),
         (
             ensemble.GradientBoostingRegressor(n_estimators=2, init=linear_model.LinearRegression()),
             "init=LinearRegression, whose prediction is not constant",
@@ -44,7 +56,7 @@ def _refused_by_sklearn() -> list[tuple[Any, str]]:
     ]
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("number", range(11))
 def test_sklearn_models_that_are_no_sum_of_trees(number: int) -> None:
     model, message = _refused_by_sklearn()[number]
     given = data(gaps=False)

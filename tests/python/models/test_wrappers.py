@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,70 @@ def test_links_that_all_members_share_give_probabilities() -> None:
     found = explainer(GIVEN.rows[:5])
     expected = np.column_stack([each[:, 1] for each in model.predict_proba(GIVEN.rows[:5])])
     np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, expected, rtol=0, atol=1e-12)
+
+
+def test_scores_of_adaboost_become_its_probabilities() -> None:
+    from sklearn.ensemble import AdaBoostClassifier
+
+    model = AdaBoostClassifier(n_estimators=4, random_state=0).fit(GIVEN.X, GIVEN.binary)
+    assert_exact(model, GIVEN.rows, lambda rows: columns_of(model.decision_function(rows)))
+    found = TreeExplainer(model, GIVEN.rows[:20], model_output="probability")(GIVEN.rows[:5])
+    total = found.values.sum(axis=1) + found.base_values
+    np.testing.assert_allclose(total, model.predict_proba(GIVEN.rows[:5])[:, 1], rtol=0, atol=1e-12)
+
+
+def test_a_stack_of_three_libraries_gives_probabilities() -> None:
+    from sklearn.ensemble import ExtraTreesClassifier, StackingClassifier
+
+    named = [("forest", class_forest()), ("trees", ExtraTreesClassifier(3, max_depth=3, random_state=0))]
+    for target, column in ((GIVEN.binary, slice(1, 2)), (GIVEN.classes, slice(None))):
+        model = StackingClassifier(named, cv=2).fit(GIVEN.X, target)
+        found = TreeExplainer(model, GIVEN.rows[:20], model_output="probability")(GIVEN.rows[:5])
+        total = found.values.sum(axis=1) + found.base_values
+        expected = model.predict_proba(GIVEN.rows[:5])[:, column]
+        np.testing.assert_allclose(total.reshape(expected.shape), expected, rtol=0, atol=1e-12)
+
+
+def test_a_stack_whose_weights_are_all_zero_is_a_constant() -> None:
+    from sklearn.ensemble import StackingRegressor
+    from sklearn.linear_model import Lasso
+
+    model = StackingRegressor([("a", forest())], Lasso(alpha=1e6), cv=2).fit(GIVEN.X, GIVEN.y)
+    explainer = TreeExplainer(model, GIVEN.rows)
+    np.testing.assert_array_equal(explainer.shap_values(GIVEN.rows[:3]), 0.0)
+    assert explainer.expected_value == pytest.approx(GIVEN.y.mean())
+
+
+def test_the_samplers_of_a_pipeline_are_skipped() -> None:
+    pytest.importorskip("imblearn")
+    from imblearn.over_sampling import RandomOverSampler
+    from imblearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    sampler, scaler = RandomOverSampler(random_state=0), StandardScaler()
+    for steps in ([scaler, sampler], [sampler, scaler], [sampler]):
+        model = make_pipeline(*steps, class_forest()).fit(GIVEN.X, GIVEN.classes)
+        assert_exact(model, GIVEN.rows, model.predict_proba)
+        search = searched(make_pipeline(*steps, class_forest())).fit(GIVEN.X, GIVEN.classes)
+        assert_exact(search, GIVEN.rows, search.predict_proba)
+
+
+def test_models_that_were_stored_by_joblib_or_skops(tmp_path: Path) -> None:
+    import joblib
+    from sklearn.ensemble import VotingRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    voting = VotingRegressor([("forest", forest()), ("boosting", hist())])
+    model = searched(make_pipeline(StandardScaler(), voting)).fit(GIVEN.X, GIVEN.y)
+    expected = TreeExplainer(model, GIVEN.rows).shap_values(GIVEN.rows[:5])
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(TreeExplainer(again, GIVEN.rows).shap_values(GIVEN.rows[:5]), expected)
+    stored = pytest.importorskip("skops.io")
+    stored.dump(model, tmp_path / "model.skops")
+    again = stored.load(tmp_path / "model.skops", trusted=stored.get_untrusted_types(file=tmp_path / "model.skops"))
+    np.testing.assert_array_equal(TreeExplainer(again, GIVEN.rows).shap_values(GIVEN.rows[:5]), expected)
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------

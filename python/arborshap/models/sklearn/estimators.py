@@ -15,11 +15,13 @@ _READERS: dict[str, str] = {
     "BaseDecisionTree": "sklearn.trees.read_tree",
     "ForestRegressor": "sklearn.trees.read_forest",
     "ForestClassifier": "sklearn.trees.read_forest",
-    "BaggingRegressor": "sklearn.trees.read_bagging",
-    "BaggingClassifier": "sklearn.trees.read_bagging",
+    "BaggingRegressor": "wrappers.bagging.read_bagging_regressor",
+    "BaggingClassifier": "wrappers.bagging.read_bagging_classifier",
+    "AdaBoostClassifier": "sklearn.adaboost.read_adaboost_classifier",
     "IsolationForest": "sklearn.isolation.read_isolation_forest",
     "BaseGradientBoosting": "sklearn.boosting.read_gradient_boosting",
     "BaseHistGradientBoosting": "sklearn.hist.read_hist_gradient_boosting",
+    "Pipeline": "wrappers.passing.read_inside",
     "BaseSearchCV": "wrappers.passing.read_inside",
     "BaseThresholdClassifier": "wrappers.passing.read_inside",
     "FrozenEstimator": "wrappers.passing.read_inside",
@@ -29,17 +31,20 @@ _READERS: dict[str, str] = {
     "OneVsRestClassifier": "wrappers.outputs.read_one_vs_rest",
     "VotingRegressor": "wrappers.voting.read_voting_regressor",
     "VotingClassifier": "wrappers.voting.read_voting_classifier",
+    "StackingRegressor": "wrappers.stacking.read_stacking_regressor",
+    "StackingClassifier": "wrappers.stacking.read_stacking_classifier",
+    "RFE": "wrappers.bagging.read_selected",
 }
 
 _REFUSED: dict[str, str] = {
     "AdaBoostRegressor": "it predicts a weighted median of its trees, which is not a sum",
-    "AdaBoostClassifier": "its trees vote, and its score is a function of their votes; explain one of its estimators_",
     "RandomTreesEmbedding": "it is a transformer and predicts nothing",
-    "Pipeline": "it is not a tree model itself; give its last step, and rows that the earlier steps transformed",
     "ColumnTransformer": "it is a transformer and predicts nothing",
     "CalibratedClassifierCV": "calibration is not a sum of trees; give one of its calibrated estimators",
-    "StackingRegressor": "a model on top of other models is not a sum of trees",
-    "StackingClassifier": "a model on top of other models is not a sum of trees",
+    "RegressorChain": "each of its members reads what the earlier ones predict, which is not a sum of trees",
+    "ClassifierChain": "each of its members reads what the earlier ones predict, which is not a sum of trees",
+    "OneVsOneClassifier": "it counts votes between pairs of classes; explain one of its estimators_",
+    "OutputCodeClassifier": "it picks the class of the nearest code; explain one of its estimators_",
 }
 
 

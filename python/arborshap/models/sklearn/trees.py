@@ -1,16 +1,15 @@
-"""scikit-learn's decision trees, and the models that average them: forests and bagging."""
+"""scikit-learn's decision trees, and the forests that average them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from arborshap.forest.builder import ForestBuilder
 from arborshap.models.model import Model
 from arborshap.models.sklearn.common import feature_names_of, library_name, margins_of, quiet
-from arborshap.models.supported import unsupported
 
 
 def new_builder(n_features: int, n_outputs: int) -> ForestBuilder:
@@ -37,37 +36,25 @@ def add_tree(
 
 def read_tree(model: Any) -> Model:
     """Read a single tree."""
-    return _mean_of(model, [model], [None])
+    return _mean_of(model, [model])
 
 
 def read_forest(model: Any) -> Model:
     """Read a random forest or extra trees: the mean over their trees."""
-    return _mean_of(model, model.estimators_, [None] * len(model.estimators_))
+    return _mean_of(model, model.estimators_)
 
 
-def read_bagging(model: Any) -> Model:
-    """Read bagged trees: the mean over trees that may each see only some of the columns."""
-    from sklearn.tree import BaseDecisionTree
-
-    for estimator in model.estimators_:
-        if not isinstance(estimator, BaseDecisionTree):
-            raise unsupported(
-                model, f"it bags {type(estimator).__name__}, but only bagged decision trees are supported"
-            )
-    return _mean_of(model, model.estimators_, model.estimators_features_)
-
-
-def _mean_of(model: Any, estimators: list[Any], columns: list[ArrayLike | None]) -> Model:
+def _mean_of(model: Any, estimators: list[Any]) -> Model:
     from sklearn.base import is_classifier
 
     names = _class_names(model) if is_classifier(model) else None
     outputs = len(names) if names else estimators[0].tree_.n_outputs
     builder = new_builder(model.n_features_in_, outputs)
-    for estimator, seen in zip(estimators, columns, strict=True):
-        value = _class_fractions(estimator, model, outputs) if names else estimator.tree_.value[:, :, 0]
+    for estimator in estimators:
+        value = class_fractions(estimator, outputs) if names else estimator.tree_.value[:, :, 0]
         if outputs == 1:
             value = value[:, 0]
-        add_tree(builder, estimator.tree_, value / len(estimators), columns=None if seen is None else np.asarray(seen))
+        add_tree(builder, estimator.tree_, value / len(estimators))
     return Model(
         forest=builder.build(feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
@@ -84,7 +71,7 @@ def _class_names(model: Any) -> list[str]:
     return [str(name) for name in model.classes_]
 
 
-def _class_fractions(estimator: Any, model: Any, outputs: int) -> NDArray[np.float64]:
+def class_fractions(estimator: Any, outputs: int) -> NDArray[np.float64]:
     """Return the fraction of each class at each node. `value` held counts before 1.3, and may hold weights."""
     value = estimator.tree_.value
     total = value.sum(axis=2, keepdims=True)
@@ -92,9 +79,4 @@ def _class_fractions(estimator: Any, model: Any, outputs: int) -> NDArray[np.flo
     classes = np.atleast_1d(estimator.n_classes_)
     if len(classes) > 1:
         return np.hstack([fractions[:, target, :n] for target, n in enumerate(classes)])
-    if classes[0] == outputs:
-        return np.asarray(fractions[:, 0, :outputs])
-    # If a bagged tree's sample lacked some classes, its classes_ holds the positions of the others.
-    spread = np.zeros((len(value), outputs))
-    spread[:, np.asarray(estimator.classes_, np.intp)] = fractions[:, 0, : classes[0]]
-    return spread
+    return np.asarray(fractions[:, 0, :outputs])

@@ -27,6 +27,12 @@ def load_members(wrapper: Any, members: Iterable[tuple[Any, Any]]) -> list[Model
     return models
 
 
+def used_members(wrapper: Any) -> list[tuple[int, str]]:
+    """List the positions and names of the members that were not dropped."""
+    is_used = [not (isinstance(member, str) and member == "drop") for _, member in wrapper.estimators]
+    return [(at, name) for at, (name, _) in enumerate(wrapper.estimators) if is_used[at]]
+
+
 def combine_members(wrapper: Any, parts: Sequence[Part], method: str | None, **about: Any) -> Model:
     """Combine the members of a scikit-learn wrapper.
 

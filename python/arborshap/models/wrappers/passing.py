@@ -8,6 +8,7 @@ from arborshap.exceptions import ModelError
 from arborshap.models.model import Model
 from arborshap.models.registry import load
 from arborshap.models.sklearn.common import sklearn_classes
+from arborshap.models.supported import unsupported
 
 _SAME_PREDICTION = ("BaseThresholdClassifier", "FrozenEstimator", "SelfTrainingClassifier")
 
@@ -20,12 +21,26 @@ def read_inside(wrapper: Any) -> Model:
 def inside(model: Any) -> Any:
     """Return the model whose raw predictions a wrapper passes on, or ``None`` if the model is no such wrapper."""
     classes = sklearn_classes(model)
+    if "Pipeline" in classes:
+        return _last(model)
     if "BaseSearchCV" in classes:
         return _best(model)
     if any(name in classes for name in _SAME_PREDICTION):
         names = ("estimator_", "base_estimator_", "estimator")
         return next(found for name in names if (found := getattr(model, name, None)) is not None)
     return None
+
+
+def _last(pipeline: Any) -> Any:
+    for name, step in pipeline.steps[:-1]:
+        is_idle = step is None or (isinstance(step, str) and step == "passthrough") or hasattr(step, "fit_resample")
+        if not is_idle:
+            raise unsupported(
+                pipeline,
+                f"its step {name!r} transforms rows. A pipeline is explained if it is the whole model or in a search, "
+                "but not inside another wrapper; put the wrapper at the end of the pipeline instead",
+            )
+    return pipeline.steps[-1][1]
 
 
 def _best(search: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from arborshap.models.compose import weighted
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
-from arborshap.models.wrappers.members import check_links, combine_members, load_members, shares
+from arborshap.models.wrappers.members import check_links, combine_members, load_members, shares, used_members
 
 
 def read_voting_regressor(wrapper: Any) -> Model:
@@ -26,10 +26,10 @@ def read_voting_classifier(wrapper: Any) -> Model:
 
 
 def _mean(wrapper: Any, link: str, method: str, **about: Any) -> Model:
-    kept = [at for at, (_, member) in enumerate(wrapper.estimators) if member != "drop"]
-    names = [wrapper.estimators[at][0] for at in kept]
+    kept = used_members(wrapper)
+    names = [name for _, name in kept]
     models = load_members(wrapper, zip(names, wrapper.estimators_, strict=True))
     check_links(wrapper, models, link, names, method)
-    weights = None if wrapper.weights is None else [wrapper.weights[at] for at in kept]
+    weights = None if wrapper.weights is None else [wrapper.weights[at] for at, _ in kept]
     parts = weighted(models, shares(wrapper, weights, len(kept)))
-    return combine_members(wrapper, parts, method if link == "probability" else "predict", link=link, **about)
+    return combine_members(wrapper, parts, method, link=link, **about)

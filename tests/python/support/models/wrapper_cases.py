@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -128,6 +129,49 @@ def _soft_voting() -> BuiltCase:
     return fitted(VotingClassifier(named, voting="soft", weights=[1.0, 5.0, 2.0]), "classes", "predict_proba")
 
 
+def _stacking(names: list[tuple[str, Any]]) -> BuiltCase:
+    from sklearn.ensemble import StackingRegressor
+
+    return fitted(StackingRegressor([(name, make()) for name, make in names], cv=2), "y")
+
+
+def _stacked_classes(target: str, member: Callable[[], Any], how: str = "auto") -> BuiltCase:
+    from sklearn.ensemble import StackingClassifier
+
+    named = [("first", member()), ("second", member())]
+    return fitted(StackingClassifier(named, cv=2, stack_method=how), target, "decision_function")
+
+
+def _bag(kind: str, member: Callable[[], Any], target: str, method: str, **options: Any) -> BuiltCase:
+    from sklearn import ensemble
+
+    return fitted(getattr(ensemble, kind)(member(), n_estimators=3, random_state=7, **options), target, method)
+
+
+def _adaboost(target: str, depth: int) -> BuiltCase:
+    from sklearn.ensemble import AdaBoostClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    # Until 1.5, this is not the default.
+    options = {} if AdaBoostClassifier().get_params().get("algorithm") != "SAMME.R" else {"algorithm": "SAMME"}
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=4, random_state=7, **options)
+    return fitted(model, target, "decision_function", gaps=False)
+
+
+def _eliminated() -> BuiltCase:
+    from sklearn.feature_selection import RFE
+
+    return fitted(RFE(forest(), n_features_to_select=3), "y")
+
+
+def _balanced(kind: str, target: str, method: str, **options: Any) -> BuiltCase:
+    ensemble = pytest.importorskip("imblearn.ensemble")
+    model = getattr(ensemble, kind)(random_state=7, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on what later versions will change
+        return fitted(model, target, method, gaps=False)
+
+
 _THREE: list[tuple[str, Any]] = [("forest", forest), ("xgboost", boosted), ("lightgbm", light)]
 
 _SKLEARN: list[tuple[str, str, str, Callable[[], BuiltCase]]] = [
@@ -189,10 +233,87 @@ _SKLEARN: list[tuple[str, str, str, Callable[[], BuiltCase]]] = [
         "forest and boosting",
         partial(_voting, None, [("forest", forest), ("boosting", hist)]),
     ),
+    (
+        "stacking",
+        "StackingRegressor",
+        "forest and LightGBM",
+        partial(_stacking, [("forest", forest), ("lightgbm", light)]),
+    ),
+    (
+        "stacked-classes",
+        "StackingClassifier",
+        "forests, two classes",
+        partial(_stacked_classes, "binary", class_forest),
+    ),
+    (
+        "stacked-scores",
+        "StackingClassifier",
+        "scores of boosting, three classes",
+        partial(_stacked_classes, "classes", hist_classifier, "decision_function"),
+    ),
+    (
+        "bagged-boosting",
+        "BaggingRegressor",
+        "boosting, some columns per member",
+        partial(_bag, "BaggingRegressor", light, "y", "predict", max_features=3),
+    ),
+    (
+        "bagged-forests",
+        "BaggingClassifier",
+        "forests that lack classes",
+        partial(_bag, "BaggingClassifier", class_forest, "classes", "predict_proba", max_samples=3),
+    ),
+    (
+        "bagged-scores",
+        "BaggingClassifier",
+        "scores of boosting",
+        partial(_bag, "BaggingClassifier", hist_classifier, "binary", "decision_function"),
+    ),
+    ("adaboost", "AdaBoostClassifier", "two classes", partial(_adaboost, "binary", 1)),
+    ("adaboost-classes", "AdaBoostClassifier", "three classes", partial(_adaboost, "classes", 2)),
+    ("eliminated", "RFE", "a forest", _eliminated),
+]
+
+_BALANCED: list[tuple[str, str, str, Callable[[], BuiltCase]]] = [
+    (
+        "balanced-forest",
+        "BalancedRandomForestClassifier",
+        "three classes",
+        partial(
+            _balanced,
+            "BalancedRandomForestClassifier",
+            "classes",
+            "predict_proba",
+            n_estimators=3,
+            max_depth=3,
+            sampling_strategy="all",
+            replacement=True,
+            bootstrap=False,
+        ),
+    ),
+    (
+        "balanced-bagging",
+        "BalancedBaggingClassifier",
+        "trees, three classes",
+        partial(_balanced, "BalancedBaggingClassifier", "classes", "predict_proba", n_estimators=3),
+    ),
+    (
+        "easy-ensemble",
+        "EasyEnsembleClassifier",
+        "mean of scores",
+        partial(_balanced, "EasyEnsembleClassifier", "binary", "decision_function", n_estimators=2),
+    ),
+    (
+        "rusboost",
+        "RUSBoostClassifier",
+        "two classes",
+        partial(_balanced, "RUSBoostClassifier", "binary", "decision_function", n_estimators=4),
+    ),
 ]
 
 CASES = [
     *(Case(f"wrapper-{name}", "sklearn", kind, what, build) for name, kind, what, build in _SKLEARN),
+    *(Case(f"wrapper-{name}", "imblearn", kind, what, build) for name, kind, what, build in _BALANCED),
     Case(
         "wrapper-one-per-output-xgboost",
         "sklearn",
