@@ -31,6 +31,11 @@ pub struct Rows<'a> {
     width: usize,
 }
 
+impl Rows<'static> {
+    /// No rows at all, for work that needs none.
+    pub(crate) const NONE: Self = Self { cells: Cells::F64(&[]), len: 0, width: 0 };
+}
+
 impl<'a> Rows<'a> {
     /// `len` rows of `width` cells each.
     pub fn new(cells: impl Into<Cells<'a>>, len: usize, width: usize) -> Result<Self> {

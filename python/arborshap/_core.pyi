@@ -98,6 +98,8 @@ class Background:
         """Add rows, with or without weights."""
     def merge(self, other: Background) -> Background:
         """Return a new background with the rows of both."""
+    def subtract(self, part: Background) -> Background:
+        """Return a new background without the rows of a part of it."""
     def to_bytes(self, texts: dict[str, list[str]]) -> bytes:
         """Return the background as bytes, which also hold these lists of texts."""
     @staticmethod
@@ -160,6 +162,8 @@ class Explainer:
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Compute an index: (rows, players, outputs), or (rows, players, players, outputs) for an index of pairs."""
+    def explain_population(self, population: Background, index: IndexName, *, n_threads: int) -> NDArray[np.float64]:
+        """Compute the mean of an index over counted rows: (players[, players], outputs)."""
     def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:
         """Plan a call with this number of rows."""
     def explain_pairs(

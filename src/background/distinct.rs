@@ -45,6 +45,15 @@ impl DistinctRows {
         })
     }
 
+    /// These rows without those of another; nothing if not all of them are here.
+    pub(super) fn subtract(&self, other: &Self) -> Option<Self> {
+        with_codes!(&self.codes, ours => {
+            let theirs = Code::unwrap(&other.codes)?;
+            let (codes, weights) = without((ours, &self.weights), (theirs, &other.weights))?;
+            Some(Self { codes: Code::wrap(codes), weights })
+        })
+    }
+
     /// How many distinct rows there are.
     pub(crate) fn len(&self) -> usize {
         self.weights.len()
@@ -103,6 +112,26 @@ fn sorted<C: Code>(codes: &[C], weights: &[u128], width: usize) -> (Vec<C>, Vec<
         }
     }
     (out, sums)
+}
+
+/// The rows of one sorted list without those of another, whose rows are all in the first; nothing otherwise.
+fn without<C: Code>(a: (&[C], &[u128]), b: (&[C], &[u128])) -> Option<(Vec<C>, Vec<u128>)> {
+    let width = a.0.len().checked_div(a.1.len()).unwrap_or(0);
+    if b.0.len() != width * b.1.len() {
+        return None;
+    }
+    let (mut codes, mut weights) = (Vec::new(), Vec::new());
+    let mut rest = (0..b.1.len()).peekable();
+    for (i, &ours) in a.1.iter().enumerate() {
+        let row_codes = row(a.0, width, i);
+        let same = rest.next_if(|&j| row(b.0, width, j) == row_codes);
+        let left = ours.checked_sub(same.map_or(0, |j| b.1[j]))?;
+        if left > 0 {
+            codes.extend_from_slice(row_codes);
+            weights.push(left);
+        }
+    }
+    rest.peek().is_none().then_some((codes, weights))
 }
 
 /// Two sorted lists as one; nothing if they do not fit together.

@@ -79,10 +79,8 @@ impl Background {
     pub fn merge(self, other: Self) -> Result<Self> {
         other.expect_fingerprint(self.fingerprint)?;
         let kept = match (self.kept, other.kept) {
-            (Kept::Counts(mut ours), Kept::Counts(mut theirs)) => {
-                if ours.is_weighted() != theirs.is_weighted() {
-                    (ours, theirs) = (ours.weighted(ONE), theirs.weighted(ONE));
-                }
+            (Kept::Counts(ours), Kept::Counts(theirs)) => {
+                let (mut ours, theirs) = alike(ours, theirs);
                 ours.merge(&theirs).map_err(|problem| Error::input(Argument::Background, problem))?;
                 Kept::Counts(ours)
             }
@@ -90,6 +88,24 @@ impl Background {
             _ => return Err(Error::Unrelated),
         };
         let len = self.len.checked_add(other.len).ok_or_else(too_heavy)?;
+        Self::new(self.fingerprint, len, kept)
+    }
+
+    /// The rows without those of a part that was merged into them before; exact, as merging is.
+    pub fn subtract(self, part: Self) -> Result<Self> {
+        part.expect_fingerprint(self.fingerprint)?;
+        let kept = match (self.kept, part.kept) {
+            (Kept::Counts(ours), Kept::Counts(theirs)) => {
+                let (mut ours, theirs) = alike(ours, theirs);
+                ours.subtract(&theirs).map(|()| Kept::Counts(ours))
+            }
+            (Kept::Rows(ours), Kept::Rows(theirs)) => ours.subtract(&theirs).map(Kept::Rows),
+            _ => return Err(Error::Unrelated),
+        };
+        let (Some(kept), Some(len)) = (kept, self.len.checked_sub(part.len)) else {
+            let problem = "this part cannot be subtracted, because some of its rows are not in the background";
+            return Err(Error::input(Argument::Background, problem));
+        };
         Self::new(self.fingerprint, len, kept)
     }
 
@@ -126,6 +142,11 @@ impl Background {
     fn expect_fingerprint(&self, fingerprint: u64) -> Result<()> {
         if self.fingerprint == fingerprint { Ok(()) } else { Err(Error::Unrelated) }
     }
+}
+
+/// Two histograms in the same units: with weights if either has them.
+fn alike(a: Histogram, b: Histogram) -> (Histogram, Histogram) {
+    if a.is_weighted() == b.is_weighted() { (a, b) } else { (a.weighted(ONE), b.weighted(ONE)) }
 }
 
 fn too_heavy() -> Error {

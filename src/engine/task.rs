@@ -1,10 +1,9 @@
 //! What an engine is given.
 
-use super::codes::{CodedRows, SET};
+use super::codes::{CodedRows, RowSource, SET};
 use super::compiled::Compiled;
 use crate::index::Index;
 use crate::job::Job;
-use crate::rows::Rows;
 
 /// The index of some rows, summed over some of the trees.
 #[derive(Debug, Clone, Copy)]
@@ -12,7 +11,7 @@ pub(crate) struct Task<'a> {
     pub(crate) compiled: &'a Compiled,
     /// The positions of the trees.
     pub(crate) trees: &'a [usize],
-    pub(crate) rows: &'a Rows<'a>,
+    pub(crate) rows: RowSource<'a>,
     pub(crate) index: Index,
     pub(crate) job: &'a Job,
 }

@@ -7,11 +7,13 @@
 //! | `absent` | what stands in for the players that have not joined |
 //! | `tables` | the tables that are kept, and when they are built |
 //! | `pairs` | the values of every pair |
+//! | `population` | the mean over a population that was counted |
 
 mod absent;
 mod build;
 mod pairs;
 mod parts;
+mod population;
 mod tables;
 
 use std::sync::OnceLock;
@@ -20,7 +22,7 @@ pub(crate) use absent::Reference;
 pub use build::Builder;
 pub(crate) use parts::{BackgroundParts, KeptParts, Parts};
 
-use crate::engine::codes::CodedRows;
+use crate::engine::codes::{CodedRows, RowSource};
 use crate::engine::compiled::Compiled;
 use crate::engine::expected_value::{Known, expected_value};
 use crate::engine::plan::{Circumstances, Engine, Plan, Way};
@@ -199,6 +201,11 @@ impl Explainer {
             let problem = format!("the plan is for {} rows, but {} are given", plan.n_rows, rows.len());
             return Err(Error::input(Argument::Plan, problem));
         }
+        self.run(plan, rows.into(), job)
+    }
+
+    /// Carries out a plan for as many rows.
+    fn run(&self, plan: &Plan, rows: RowSource<'_>, job: &Job) -> Result<Vec<f64>> {
         let compiled = &self.compiled;
         let per_output = plan.index.cells(compiled.n_players).unwrap_or(usize::MAX);
         let mut out = zeros("the result", &[rows.len(), per_output, compiled.n_outputs])?;

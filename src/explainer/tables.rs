@@ -49,22 +49,37 @@ impl TableCache {
 }
 
 impl Explainer {
-    /// Writes what the tables give to `out`, which is all zeros. The tables are kept if they fit in memory; otherwise they
-    /// are built and dropped batch by batch.
+    /// Writes what the tables give to `out`, which is all zeros.
     pub(super) fn by_tables(&self, task: &Task<'_>, out: &mut [f64]) -> Result<()> {
+        let patterns = self.patterns(task.job);
+        let mut untouched = true;
+        self.with_tables(task, |tables| {
+            let target = if untouched { Target::Zeros(&mut *out) } else { Target::Sums(&mut *out) };
+            untouched = false;
+            tables.explain(patterns, task, target)
+        })
+    }
+
+    /// Calls `read` with the tables of all trees. The tables are kept if they fit in memory; otherwise they are built and
+    /// dropped batch by batch, and `read` is called for each batch.
+    pub(super) fn with_tables(
+        &self,
+        task: &Task<'_>,
+        mut read: impl FnMut(&PatternTables) -> Result<()>,
+    ) -> Result<()> {
         let (job, index) = (task.job, task.index);
         let patterns = self.patterns(job);
-        let from_kept = |tables: &PatternTables, out: &mut [f64]| {
+        let mut from_kept = |tables: &PatternTables| {
             job.progress.announce(1);
-            tables.explain(patterns, task, Target::Zeros(out))
+            read(tables)
         };
         if let Some(tables) = self.tables.get(index) {
-            return from_kept(&tables, out);
+            return from_kept(&tables);
         }
         let turn = self.tables.building.take(index, || job.progress.is_cancelled())?;
         if let Some(tables) = self.tables.get(index) {
             drop(turn);
-            return from_kept(&tables, out);
+            return from_kept(&tables);
         }
         let batches = PatternTables::batches(patterns, task, self.memory_limit);
         job.progress.announce(2 * batches.len());
@@ -78,16 +93,14 @@ impl Explainer {
         };
         // The turn is kept meanwhile: two callers at once would take twice the memory.
         let [all] = &batches[..] else {
-            for (i, batch) in batches.iter().enumerate() {
-                let tables = PatternTables::new(patterns, task, &weights, batch)?;
-                let target = if i == 0 { Target::Zeros(&mut *out) } else { Target::Sums(&mut *out) };
-                tables.explain(patterns, task, target)?;
+            for batch in &batches {
+                read(&PatternTables::new(patterns, task, &weights, batch)?)?;
             }
             return Ok(());
         };
         let tables = Arc::new(PatternTables::new(patterns, task, &weights, all)?);
         locked(&self.tables.kept).insert(index, tables.clone());
         drop(turn);
-        tables.explain(patterns, task, Target::Zeros(out))
+        read(&tables)
     }
 }

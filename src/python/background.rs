@@ -99,6 +99,13 @@ impl PyBackground {
         Ok(Self::new_of(None, merged))
     }
 
+    /// A new background without the rows of a part of it.
+    fn subtract(&self, py: Python<'_>, part: &Bound<'_, Self>) -> PyResult<Self> {
+        let part = part.get();
+        let rest = run(py, Effort::Short, None, |_| self.background()?.subtract(part.background()?))?;
+        Ok(Self::new_of(None, rest))
+    }
+
     #[getter]
     fn n_rows(&self, py: Python<'_>) -> PyResult<usize> {
         run::guarded(py, || self.with(Background::len))

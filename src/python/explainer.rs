@@ -176,6 +176,26 @@ impl PyExplainer {
         array(py, values, shape)
     }
 
+    /// The mean of an index over a population: (players, outputs), or (players, players, outputs).
+    #[pyo3(signature = (population, index, *, n_threads))]
+    fn explain_population<'py>(
+        &self,
+        py: Python<'py>,
+        population: &Bound<'py, PyBackground>,
+        index: &str,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let index = index_named(py, index)?;
+        let threads = positive(py, "n_threads", n_threads)?;
+        let (explainer, population) = (&self.explainer, population.get());
+        let values = run(py, Effort::Long(threads), None, |job| {
+            explainer.explain_population(&population.background()?, index, job)
+        })?;
+        let (p, k) = (explainer.n_players(), explainer.n_outputs());
+        let shape: &[usize] = if index.order() == 1 { &[p, k] } else { &[p, p, k] };
+        array(py, values, shape)
+    }
+
     /// How a call with that many rows would be carried out, and why.
     fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PyPlan> {
         let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);

@@ -68,7 +68,7 @@ fn in_parts(c: &mut Choices, case: &Case) -> Background {
 }
 
 /// A chain deeper than tables go: rows are kept.
-fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
+pub(crate) fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
     let depth = 16;
     let mut nodes = Vec::new();
     for d in 0..depth {

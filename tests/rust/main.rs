@@ -10,6 +10,7 @@ mod hard_use;
 mod long_paths;
 mod paper;
 mod path_dependent;
+mod populations;
 mod rooms;
 mod routing;
 mod saved;

@@ -8,9 +8,11 @@
 mod encode;
 mod row_major;
 mod rows;
+mod source;
 mod width;
 
 pub(crate) use rows::{BLOCK, CodedRows, SET, bits};
+pub(crate) use source::RowSource;
 pub(crate) use width::{Code, Codes, of_width, with_codes};
 
 use std::collections::HashMap;

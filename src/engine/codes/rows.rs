@@ -1,10 +1,9 @@
 //! Coded rows, kept in memory.
 
-use super::{Code, CodeTest, Codes, Columns, of_width, with_codes};
+use super::{Code, CodeTest, Codes, Columns, RowSource, of_width, with_codes};
 use crate::error::Result;
 use crate::job::Workers;
 use crate::memory::zeroed;
-use crate::rows::Rows;
 
 /// How many rows a block of [`CodedRows`] holds.
 pub(crate) const BLOCK: usize = 128;
@@ -26,7 +25,8 @@ impl CodedRows {
         n_rows.next_multiple_of(BLOCK).saturating_mul(columns.len()).saturating_mul(code)
     }
 
-    pub(crate) fn new(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Self> {
+    pub(crate) fn new<'a>(columns: &Columns, rows: impl Into<RowSource<'a>>, workers: &Workers) -> Result<Self> {
+        let rows = rows.into();
         let codes = of_width!(columns, C => C::wrap(blocks(columns, rows, workers)?));
         Ok(Self { codes, len: rows.len(), n_columns: columns.len() })
     }
@@ -70,14 +70,14 @@ impl CodedRows {
     }
 }
 
-fn blocks<C: Code>(columns: &Columns, rows: &Rows<'_>, workers: &Workers) -> Result<Vec<C>> {
+fn blocks<C: Code>(columns: &Columns, rows: RowSource<'_>, workers: &Workers) -> Result<Vec<C>> {
     let size = BLOCK * columns.len();
     let mut codes = zeroed("the codes of the rows", rows.len().div_ceil(BLOCK).saturating_mul(size))?;
     // Sixteen blocks are enough for a thread to start on.
     workers.fill(&mut codes, 16 * size, |chunk, codes| {
         for (block, codes) in codes.chunks_exact_mut(size.max(1)).enumerate() {
             let start = (16 * chunk + block) * BLOCK;
-            columns.encode(&rows.slice(start, rows.len().min(start + BLOCK)), BLOCK, codes);
+            rows.slice(start, rows.len().min(start + BLOCK)).encode(columns, BLOCK, codes);
         }
         Ok(())
     })?;

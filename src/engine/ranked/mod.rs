@@ -125,7 +125,7 @@ impl<'a, const D: usize> Engine<'a, D> {
         let hands = Hands { workers: if side_by_side { &alone } else { &job.workers }, bytes: ROUND_BYTES };
         for (first, out) in (0..rows.len()).step_by(share).zip(out.chunks_mut(share * cells)) {
             let some = rows.slice(first, rows.len().min(first + share));
-            let x = CodedRows::new(&compiled.columns, &some, &job.workers)?;
+            let x = CodedRows::new(&compiled.columns, some, &job.workers)?;
             let together = (ROUND_BYTES / (x.len().div_ceil(BLOCK) * block_bytes)).max(job.workers.threads());
             for groups in self.groups.chunks(if side_by_side { together } else { 1 }) {
                 let group = |i: usize| self.group(&groups[i], &x, hands);

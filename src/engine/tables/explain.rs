@@ -9,10 +9,9 @@ use super::build::{Ingredients, Piece, unit_size};
 use super::unit_index::{Slots, UnitVisitor, indices};
 use super::{PatternForest, PatternWeights};
 use crate::engine::cells::CellMap;
-use crate::engine::codes::{Code, of_width};
+use crate::engine::codes::{Code, RowSource, of_width};
 use crate::engine::task::Task;
 use crate::error::Result;
-use crate::rows::Rows;
 use crate::simd::{Kernel, Offsets, add_looked_up, widest};
 
 /// Numbers per piece of tables, about: few enough that threads can share out the pieces.
@@ -25,7 +24,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// The tables of one index, kept to explain rows again and again.
 #[derive(Debug)]
 pub(crate) struct PatternTables {
-    pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece>,
 }
 
 /// Where results go: `(rows, players[, players], outputs)`.
@@ -140,19 +139,19 @@ impl RowPass<'_> {
         job.progress.begin(n.div_ceil(chunk));
         job.workers.fill(out, chunk * row_cells, |i, out| {
             let start = i * chunk;
-            self.chunk::<C, R>(&rows.slice(start, n.min(start + chunk)), out);
+            self.chunk::<C, R>(rows.slice(start, n.min(start + chunk)), out);
             job.progress.step()
         })
     }
 
-    fn chunk<C: Code, const R: usize>(&self, rows: &Rows<'_>, out: &mut [f64]) {
+    fn chunk<C: Code, const R: usize>(&self, rows: RowSource<'_>, out: &mut [f64]) {
         let columns = &self.task.compiled.columns;
         let block_codes = columns.len() * R;
         let n_blocks = rows.len().div_ceil(R);
         let mut codes = vec![C::default(); n_blocks * block_codes];
         for block in 0..n_blocks {
             let some = rows.slice(block * R, rows.len().min((block + 1) * R));
-            columns.encode(&some, R, &mut codes[block * block_codes..][..block_codes]);
+            some.encode(columns, R, &mut codes[block * block_codes..][..block_codes]);
         }
         let mut sums = vec![[0.0; R]; n_blocks * self.cells.count()];
         if !self.zeros {

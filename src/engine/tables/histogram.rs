@@ -99,23 +99,37 @@ impl Histogram {
 
     /// Adds the counts of other rows, in the same units; both have weights, or neither has.
     pub(crate) fn merge(&mut self, other: &Self) -> Result<(), String> {
-        fn add<T: Copy>(into: &mut [T], from: &[T], sum: impl Fn(T, T) -> Option<T>) -> Option<()> {
+        let merged = self.combine(other, u64::checked_add, u128::checked_add);
+        merged.ok_or_else(|| "the counts do not fit together".into())
+    }
+
+    /// Takes the counts of other rows away; nothing if not all of them were there.
+    pub(crate) fn subtract(&mut self, other: &Self) -> Option<()> {
+        self.combine(other, u64::checked_sub, u128::checked_sub)
+    }
+
+    fn combine(
+        &mut self,
+        other: &Self,
+        counts: impl Fn(u64, u64) -> Option<u64>,
+        weights: impl Fn(u128, u128) -> Option<u128>,
+    ) -> Option<()> {
+        fn each<T: Copy>(into: &mut [T], from: &[T], result: impl Fn(T, T) -> Option<T>) -> Option<()> {
             if into.len() != from.len() {
                 return None;
             }
             for (into, from) in into.iter_mut().zip(from) {
-                *into = sum(*into, *from)?;
+                *into = result(*into, *from)?;
             }
             Some(())
         }
-        let merged = match (&mut self.sums, &other.sums) {
-            (Sums::Counts(into), Sums::Counts(from)) => add(into, from, u64::checked_add),
-            (Sums::Weights(into), Sums::Weights(from)) => add(into, from, u128::checked_add),
-            _ => None,
-        };
-        self.total =
-            merged.and_then(|()| self.total.checked_add(other.total)).ok_or("the counts do not fit together")?;
-        Ok(())
+        match (&mut self.sums, &other.sums) {
+            (Sums::Counts(into), Sums::Counts(from)) => each(into, from, counts)?,
+            (Sums::Weights(into), Sums::Weights(from)) => each(into, from, &weights)?,
+            _ => return None,
+        }
+        self.total = weights(self.total, other.total)?;
+        Some(())
     }
 
     /// The weight of an entry as a share of the whole background.

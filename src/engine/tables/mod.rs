@@ -16,11 +16,13 @@
 //! | `cells` | how the cells of a result are numbered |
 //! | `build` | the tables of units: the worth of each of their indices |
 //! | `explain` | rows through the tables |
+//! | `mean` | rows that were counted through the tables: their mean |
 
 mod build;
 mod cut;
 mod explain;
 mod histogram;
+mod mean;
 mod pattern_weights;
 mod tally;
 mod transform;

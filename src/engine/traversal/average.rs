@@ -54,7 +54,7 @@ pub(crate) fn average(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mu
     let (across_pieces, across_parts) = if many_pieces { (&job.workers, &alone) } else { (&alone, &job.workers) };
     across_pieces.fill(out, per_piece * cells, |piece, out| {
         let first = piece * per_piece;
-        let x = CodedRows::new(&compiled.columns, &rows.slice(first, first + out.len() / cells), &alone)?;
+        let x = CodedRows::new(&compiled.columns, rows.slice(first, first + out.len() / cells), &alone)?;
         let mut mean = zeros("a partial sum", &[out.len()])?;
         // Taking one run of parts at a time limits how many partial sums are held at once.
         for some in parts.chunks(if many_pieces { 1 } else { RUNS }) {

@@ -126,7 +126,7 @@ def test_names_and_groups_travel_with_the_background() -> None:
         sent.merge(Background(MODEL, X))
     with pytest.raises(InputError, match="the background has 5 features, but the model has 16"):
         TreeExplainer(DEEP, Background(MODEL, X))
-    with pytest.raises(InputError, match="only another Background can be merged, not a ndarray"):
+    with pytest.raises(InputError, match="a ndarray was given; give another Background"):
         sent.merge(X)  # type: ignore[arg-type]
 
 
