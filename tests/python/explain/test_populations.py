@@ -32,7 +32,7 @@ def _classes() -> tuple[Any, Any]:
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["columns", "groups"])
 @pytest.mark.parametrize("made", [_boosted, _classes])
 @pytest.mark.parametrize("index", list(INDICES))
-def test_the_definition(made: Any, groups: Any, index: str) -> None:
+def test_the_definition(made: Any, groups: Any, index: Any) -> None:
     model, predict = made()
     weights = np.linspace(0.5, 2.0, len(AFTER)).round(3)
     before = Background(model, BEFORE, groups=groups)
@@ -62,7 +62,7 @@ def _order(names: list[str]) -> list[int]:
 
 @pytest.mark.parametrize("index", ["shapley", "banzhaf"])
 @pytest.mark.parametrize("depth", [3, None])
-def test_no_change_is_exactly_nothing(index: str, depth: int | None) -> None:
+def test_no_change_is_exactly_nothing(index: Any, depth: int | None) -> None:
     model = RandomForestRegressor(n_estimators=4, max_depth=depth, random_state=0).fit(X, Y)
     before, after = Background(model, BEFORE), Background(model, AFTER)
     assert not before.contrast(Background(model, BEFORE[::-1]), index).values.any()
@@ -102,10 +102,11 @@ def test_a_sliding_window() -> None:
 def test_bad_input() -> None:
     model, _ = _boosted()
     before = Background(model, BEFORE)
-    for other in (BEFORE, None, "before"):
+    strangers: list[Any] = [BEFORE, None, "before"]
+    for other in strangers:
         for call in (before.contrast, before.merge, before.subtract):
             with pytest.raises(InputError, match="give another Background"):
-                call(other)  # type: ignore[operator]
+                call(other)
     with pytest.raises(InputError, match="index"):
         before.contrast(before, "sum")  # type: ignore[arg-type]
     stranger = Background(RandomForestRegressor(2, max_depth=3, random_state=0).fit(X, Y), BEFORE)
