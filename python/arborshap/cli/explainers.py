@@ -31,7 +31,7 @@ def explainer_of(options: argparse.Namespace, rows: Table) -> TreeExplainer:
     names = (background or rows).names
     names = None if names is None else [name for name in names if name not in set_apart]
     model = load(str(options.model), feature_names=names)
-    own_names, n_features = model.forest.feature_names, model.forest.n_features
+    own_names, n_features = model.column_names, model.n_columns
     keywords: dict[str, Any] = {
         "groups": None if options.groups is None else read_groups(options.groups),
         # A model that names its columns keeps its own names; any other model gets them from the file.

@@ -17,8 +17,16 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
 from arborshap.explain.verify import verify
-from arborshap.game.groups import Groups, joined, players_from
-from arborshap.game.relations import chain, components, fitted_names, fitted_width, names_out, transforming_steps
+from arborshap.game.groups import Groups, players_of
+from arborshap.game.relations import (
+    Relation,
+    chain,
+    components,
+    fitted_names,
+    fitted_width,
+    names_out,
+    transforming_steps,
+)
 from arborshap.models import Model
 from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.models.wrappers.passing import inside
@@ -129,22 +137,12 @@ class RawColumns:
         """
         if hasattr(groups, "transform") and hasattr(groups, "fit"):
             raise InputError("groups: a pipeline is already explained by its raw columns; to join some, give a dict")
-        owners, owner_names = players_from(groups, names, self.n_columns)
-        together = [np.flatnonzero(owners == player).tolist() for player in range(len(owner_names))]
-        parts = components(self.n_columns, [*self._relation.sources, *together])
-        # Players keep the order of their numbers in an index map, not that of their columns.
-        lowest: dict[int, int] = {}
-        for owner, part in zip(owners.tolist(), parts, strict=True):
-            lowest[part] = min(owner, lowest.get(part, owner))
-        player_of = {part: player for player, part in enumerate(sorted(lowest, key=lowest.__getitem__))}
-        raw_players = [player_of[part] for part in parts]
-        members: list[dict[str, None]] = [{} for _ in player_of]
-        for owner, player in zip(owners, raw_players, strict=True):
-            members[player][owner_names[owner]] = None
-        player_names = [joined(list(names_of_player)) for names_of_player in members]
-        if len(set(player_names)) < len(player_names):
-            raise InputError("groups: two players would have the same name; name one of them with groups={...}")
-        return self._feature_players(raw_players), raw_players, player_names
+        return players_of(self._relation, groups, names)
+
+    def followed_by(self, relation: Relation) -> None:
+        """Take into account that the model makes its own features from what the steps make."""
+        if len(self._relation.sources) == relation.n_inputs:
+            self._relation = self._relation.then(relation)
 
     def feature_names(self) -> list[str]:
         """Return the features' names from the last transforming step, or "feature 0", "feature 1", ..."""
@@ -200,11 +198,6 @@ class RawColumns:
             raise InputError(message)
         return features
 
-    def _feature_players(self, raw_players: list[int]) -> NDArray[np.int32]:
-        # A constant feature is the same in all rows, so any player may own it.
-        owners = [raw_players[min(sources, default=0)] for sources in self._relation.sources]
-        return np.array(owners, dtype=np.int32)
-
     def _own_prediction(self, raw: Any, model: Model, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         assert model.ask_margins is not None
         predicted = model.ask_margins(self._pipeline, some_rows(raw, positions))
@@ -221,7 +214,7 @@ class RawColumns:
         joins = rng.random((len(first), int(raw_players.max()) + 1)) < 0.5
         mixed = mixed_rows(rows.raw, first, second, joins[:, raw_players])
         found = self._features(mixed, f"{what} (rows mixed of two)", model)
-        from_first = joins[:, self._feature_players(raw_players.tolist())]
+        from_first = joins[:, self._relation.owners(raw_players.tolist())]
         expected = np.where(from_first, rows.matrix[first], rows.matrix[second])
         size = np.abs(np.where(np.isfinite(expected), expected, 0.0)).max(axis=0, initial=0.0)
         same = (found == expected) | (np.isnan(found) & np.isnan(expected)) | (abs(found - expected) <= 1e-5 * size)

@@ -53,7 +53,7 @@ class Provenance:
     @property
     def tree_columns(self) -> list[str] | None:
         """Names of the features that the trees see, if these differ from the columns that were given."""
-        return None if self.state.reader.pipeline is None else self.state.reader.feature_names
+        return self.state.reader.feature_names if self.state.reader.makes_features else None
 
     @property
     def tree_players(self) -> list[int]:

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from arborshap._util.checks import checked_names
+from arborshap._util.notices import warn
 from arborshap.explain.pipeline import RawColumns, split_pipeline
 from arborshap.explain.verify import verify as verify_margins
+from arborshap.explain.verify import verify_given
 from arborshap.game.columns import Columns
-from arborshap.game.groups import Groups, players_from
+from arborshap.game.groups import Groups, players_from, players_of
+from arborshap.game.relations import Relation, components
 from arborshap.limits import Limits
 from arborshap.models import Model, load
 from arborshap.models.recoding import known_categories
@@ -69,20 +72,25 @@ class Reader:
         known = known_names or column_names(data)
         names = known if feature_names is None else feature_names
         loaded = load(estimator, feature_names=names, n_columns=column_count(data), limits=limits)
-        forest = loaded.forest
-        n_columns = forest.n_features if pipeline is None else pipeline.n_columns
+        relation = None if loaded.sources is None else Relation(loaded.n_columns, loaded.sources)
+        if pipeline is not None and relation is not None:
+            pipeline.followed_by(relation)
+        n_columns = loaded.n_columns if pipeline is None else pipeline.n_columns
         given = checked_names(feature_names, n_columns)
-        matched = (forest.feature_names if pipeline is None else pipeline.column_names) or given
+        matched = (loaded.column_names if pipeline is None else pipeline.column_names) or given
         gate = Gate(verify, n_threads)
         rows = None if data is None else _read(loaded, pipeline, gate, matched, data, "data", one=False)
         if rows is not None:
             matched = matched or rows.names
         called = list(given or matched or (f"x{j}" for j in range(n_columns)))
-        if pipeline is None:
+        if pipeline is not None:
+            players, owners, player_names = pipeline.players(groups, called)
+        elif relation is not None:
+            players, owners, player_names = players_of(relation, groups, called)
+            _warn_of_joined(relation, groups, called)
+        else:
             players, player_names = players_from(groups, called, n_columns)
             owners = players.tolist()
-        else:
-            players, owners, player_names = pipeline.players(groups, called)
         columns = Columns(
             matched=None if matched is None else tuple(matched),
             names=tuple(called),
@@ -105,14 +113,14 @@ class Reader:
         return self.read(X, "X").matrix
 
     def verify(self, matrix: Matrix, what: str) -> None:
-        """Compare with the library's own predictions if these are the first rows; a pipeline does so when it reads."""
+        """Compare with the library's own predictions if these are the first rows and were not compared when read."""
         if self.gate.is_open and self.pipeline is None and len(matrix):
             self.verify_again(matrix, what)
             self.gate.is_open = False
 
     def verify_again(self, matrix: Matrix, what: str) -> None:
         """Compare with the library's own predictions, even if other rows were compared before."""
-        if self.pipeline is None:
+        if self.pipeline is None and not self.model.predicts_given_rows:
             verify_margins(self.model, matrix, what, self.gate.n_threads)
 
     def with_columns(self, columns: Columns) -> Self:
@@ -122,7 +130,14 @@ class Reader:
     @property
     def feature_names(self) -> list[str]:
         """The names of the features that the trees split on."""
+        if self.model.sources is not None:
+            return list(self.model.forest.feature_names or ())
         return list(self.columns.names) if self.pipeline is None else self.pipeline.feature_names()
+
+    @property
+    def makes_features(self) -> bool:
+        """Whether the features of the trees are not the columns of a row."""
+        return self.pipeline is not None or self.model.sources is not None
 
     @property
     def categories(self) -> list[list[Any] | None]:
@@ -141,9 +156,31 @@ def _read(
     one: bool,
 ) -> Rows:
     if pipeline is None:
-        return model.read(rows, what, matched, one=one)
-    read = pipeline.read(rows, what, matched, model, one=one)
+        read = model.read(rows, what, matched, one=one)
+        if not model.predicts_given_rows:
+            return read
+    else:
+        read = pipeline.read(rows, what, matched, model, one=one)
     if gate.is_open and len(read.matrix):
-        pipeline.verify(read, model, what, gate.n_threads)
+        if pipeline is None:
+            verify_given(model, read, what, gate.n_threads)
+        else:
+            pipeline.verify(read, model, what, gate.n_threads)
         gate.is_open = False
     return read
+
+
+def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str]) -> None:
+    """Warn if the model's splits join columns that would otherwise play alone."""
+    given, _ = players_from(groups, names, relation.n_inputs)
+    mixed = [sorted(sources) for sources in relation.sources if len({given[j] for j in sources}) > 1]
+    if not mixed:
+        return
+    together = components(relation.n_inputs, mixed)
+    players = [[names[j] for j, player in enumerate(together) if player == one] for one in sorted(set(together))]
+    listed = "; ".join(", ".join(map(repr, player)) for player in players if len(player) > 1)
+    warn(
+        f"the model splits on statistics of several columns at once, so these columns play as one player: {listed}. "
+        "The values are exact. To explain every column by itself, train with max_ctr_complexity=1; to name the player, "
+        "give groups"
+    )

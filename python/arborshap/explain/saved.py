@@ -27,7 +27,8 @@ from arborshap.forest import Forest
 from arborshap.game.columns import Columns
 from arborshap.limits import Limits
 from arborshap.models import Model
-from arborshap.models.recoding import describe, from_description
+from arborshap.models.recoding import describe
+from arborshap.models.saved_recoding import from_description
 from arborshap.rows.frames import Encode
 
 Readable: TypeAlias = bytes | bytearray | memoryview
@@ -158,7 +159,7 @@ def _read(
     # A saved explainer has no library to compare with, so there is nothing to verify.
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
-    columns = _columns(about, core, model.spaces_are_underscores, has_pipeline=has_pipeline)
+    columns = _columns(about, core, model, has_pipeline=has_pipeline)
     reader = Reader(model, columns, None, gate)
     try:
         state = State.of(reader, settings, core)
@@ -191,8 +192,8 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
     )
 
 
-def _columns(about: _About, core: _core.Explainer, underscored: bool, *, has_pipeline: bool) -> Columns:
-    names = about.texts("columns", None if has_pipeline else core.forest.n_features)
+def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline: bool) -> Columns:
+    names = about.texts("columns", None if has_pipeline else model.n_columns)
     matched = about.of("column_names", list, optional=True)
     owners = about.of("column_players", list)
     is_map = all(isinstance(player, int) and 0 <= player < core.n_players for player in owners)
@@ -204,7 +205,7 @@ def _columns(about: _About, core: _core.Explainer, underscored: bool, *, has_pip
         owners=tuple(owners),
         players=core.players,
         player_names=tuple(about.texts("players", core.n_players)),
-        spaces_are_underscores=underscored and not has_pipeline,
+        spaces_are_underscores=model.spaces_are_underscores and not has_pipeline,
     )
 
 

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, VerificationError
 from arborshap.models.model import Model
+from arborshap.rows.frames import Rows
 from arborshap.rows.numbers import Matrix
+from arborshap.rows.raw import some_rows
 
 SAMPLE = 1000
 _SEARCHED = 100_000  # rows of a huge background that are searched for extremes
@@ -77,6 +79,13 @@ def verify(
             "differ. The values would explain another model. Check that the model itself is given these numbers; if "
             "it is, please report it with the model. verify=False explains the trees as read."
         )
+
+
+def verify_given(model: Model, rows: Rows, what: str, n_threads: int) -> None:
+    """Compare our margin with the library's raw prediction of rows as they were given, before any encoding."""
+    predict = model.raw_predict
+    if predict is not None:
+        verify(model, rows.matrix, what, n_threads, own_prediction=lambda at: predict(some_rows(rows.raw, at)))
 
 
 def rows_to_verify(background: Matrix) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import is_whole
 from arborshap.exceptions import InputError
-from arborshap.game.relations import components, fitted_names, names_out, relation_of
+from arborshap.game.relations import Relation, components, fitted_names, names_out, relation_of
 
 
 class Transformer(Protocol):
@@ -67,6 +67,47 @@ def players_from(
         "groups must be a dict of lists of columns, an index map with the player of each feature, or a fitted "
         f"transformer; got a {type(groups).__name__}"
     )
+
+
+def players_of(
+    relation: Relation, groups: Groups | None, names: Sequence[str]
+) -> tuple[NDArray[np.int32], list[int], list[str]]:
+    """Find the players if features are made from columns: columns that share a feature, or a group, are one player.
+
+    Parameters
+    ----------
+    relation
+        The columns that each feature depends on.
+    groups
+        Groups of columns, in any of the forms that `players_from` reads.
+    names
+        The columns' names.
+
+    Returns
+    -------
+    players : array of int32, (features,)
+        The player of each feature.
+    owners : list of int
+        The player of each column. A column that no feature depends on is still a player, whose values are 0.
+    names : list of str
+        The players' names: those of a column, of a group, or of all columns that share a feature.
+    """
+    given, given_names = players_from(groups, names, relation.n_inputs)
+    together = [np.flatnonzero(given == player).tolist() for player in range(len(given_names))]
+    parts = components(relation.n_inputs, [*relation.sources, *together])
+    # Players keep the order of their numbers in an index map, not that of their columns.
+    lowest: dict[int, int] = {}
+    for player, part in zip(given.tolist(), parts, strict=True):
+        lowest[part] = min(player, lowest.get(part, player))
+    owner_of = {part: owner for owner, part in enumerate(sorted(lowest, key=lowest.__getitem__))}
+    owners = [owner_of[part] for part in parts]
+    members: list[dict[str, None]] = [{} for _ in owner_of]
+    for player, owner in zip(given, owners, strict=True):
+        members[owner][given_names[player]] = None
+    player_names = [joined(list(names_of_player)) for names_of_player in members]
+    if len(set(player_names)) < len(player_names):
+        raise InputError("groups: two players would have the same name; name one of them with groups={...}")
+    return relation.owners(owners), owners, player_names
 
 
 def joined(names: Sequence[str]) -> str:

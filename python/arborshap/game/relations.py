@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.rows.numbers import is_missing
@@ -40,6 +41,11 @@ class Relation:
             if between not in joined:
                 joined[between] = frozenset().union(*(self.sources[j] for j in between))
         return Relation(self.n_inputs, [joined[between] for between in later.sources])
+
+    def owners(self, players: Sequence[int]) -> NDArray[np.int32]:
+        """Return the player of each output column, given that of each input column."""
+        # A constant is the same in all rows, so any player may own it.
+        return np.array([players[min(sources, default=0)] for sources in self.sources], dtype=np.int32)
 
 
 def components(n_columns: int, sets: Iterable[Iterable[int]]) -> list[int]:

@@ -114,6 +114,11 @@ def combine(
         If the parts read the same rows differently.
     """
     models = [part.model for part in parts]
+    if any(model.sources is not None for model in models):
+        raise UnsupportedModelError(
+            "a member is a CatBoost model with columns of categories, which makes features of its own from them; "
+            "explain the members one at a time"
+        )
     for part in parts:
         found, width = part.model.forest.n_features, n_columns if part.columns is None else len(part.columns)
         if found != width:

@@ -71,10 +71,10 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
     is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
     parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what, limits.nesting)
     if isinstance(parsed, dict) and "features_info" in parsed:
-        forest, link = catboost_document.read_document(parsed)
-        if link == "unknown":
+        export = catboost_document.read_document(parsed)
+        if export.link == "unknown":
             warn(unknown_objective("CatBoost", catboost_document.loss_of(parsed)))
-        return Model(forest=forest, library="catboost JSON", link=link)
+        return Model(forest=export.forest, library="catboost JSON", link=export.link, encode=export.recoding)
     document = xgboost_document.read_document(parsed)
     return Model(
         forest=document.forest,

@@ -37,12 +37,16 @@ class Model:
     raw_predict
         For a live model, the library's own raw prediction of a float matrix, (rows, outputs), used to verify ours;
         ``None`` for a file. The matrix is the one that the trees see, after `encode`.
+    predicts_given_rows
+        Whether `raw_predict` takes rows before `encode` instead, because the library cannot read the encoded matrix.
     tolerance
         How far, relative to the size of the margins, the library's own arithmetic may be from float64.
     encode
         For a model that recodes its input (category columns, a marker for missing values), the function that turns a
         frame or float matrix, with its columns in the model's order, into the float matrix that the trees see; ``None``
-        if columns are plain numbers.
+        if columns are plain numbers. If its attribute ``takes_text`` is true, it also takes arrays with text. If the
+        features that it makes are not the columns, its attributes ``sources``, ``n_columns`` and ``column_names`` tell
+        the columns that each feature depends on, and the number and names of the columns.
     takes_missing
         Whether the library predicts rows with missing values at all.
     sparse_zero_is_missing
@@ -64,7 +68,8 @@ class Model:
     link: str = "unknown"
     steepness: float = 1.0
     classes: NDArray[Any] | None = None
-    raw_predict: Callable[[NDArray[Any]], NDArray[np.float64]] | None = None
+    raw_predict: Callable[[Any], NDArray[np.float64]] | None = None
+    predicts_given_rows: bool = False
     tolerance: float = 1e-9
     encode: Callable[[Any], NDArray[np.float64]] | None = None
     takes_missing: bool = True
@@ -72,6 +77,22 @@ class Model:
     spaces_are_underscores: bool = False
     predicts_by_position: bool = False
     ask_margins: Callable[[Any, Any], Any] | None = None
+
+    @property
+    def sources(self) -> list[frozenset[int]] | None:
+        """The columns that each feature of the trees depends on; ``None`` if the features are the columns."""
+        return getattr(self.encode, "sources", None)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of a row."""
+        return self.forest.n_features if self.sources is None else int(getattr(self.encode, "n_columns", 0))
+
+    @property
+    def column_names(self) -> Sequence[str] | None:
+        """Names of the columns of a row, if the model records them."""
+        names: Sequence[str] | None = getattr(self.encode, "column_names", None)
+        return self.forest.feature_names if self.sources is None else names
 
     def read(self, rows: Any, what: str, names: Sequence[str] | None = None, *, one: bool = False) -> Rows:
         """Read rows as the trees see them.
@@ -97,7 +118,7 @@ class Model:
             rows,
             what,
             names=names,
-            n_features=self.forest.n_features,
+            n_features=self.n_columns,
             encode=self.encode,
             sparse_zero_is_missing=bool(self.sparse_zero_is_missing),
             spaces_are_underscores=self.spaces_are_underscores,

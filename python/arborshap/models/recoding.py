@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.exceptions import InputError, ModelError
+from arborshap.exceptions import InputError
 from arborshap.rows.categories import codes_by_name, column_of, is_category, position_codes
 from arborshap.rows.columns import numbers
 
@@ -152,7 +152,8 @@ class OrdinalRecoding:
 
 TEXT_IN_A_MATRIX = "the model was fitted on categories that are not numbers; give a frame that holds them"
 
-_BY_NAME = {
+
+BY_NAME = {
     "categories of XGBoost": XGBoostRecoding,
     "categories of LightGBM": LightGBMRecoding,
     "positions of categories": OrdinalRecoding,
@@ -176,9 +177,11 @@ def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
     if encode is None:
         return None
     recoding: Any = getattr(encode, "recoding", encode)
+    if hasattr(recoding, "describe"):  # a library's own, which is not listed here
+        return {"kind": recoding.kind, **recoding.describe()}
     name: str
     kind: type[XGBoostRecoding | LightGBMRecoding | OrdinalRecoding]
-    for name, kind in _BY_NAME.items():
+    for name, kind in BY_NAME.items():
         if isinstance(recoding, kind):
             described = asdict(recoding)
             for known in described["categories"]:
@@ -190,30 +193,6 @@ def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
                         )
             return {"kind": name, **described}
     raise InputError("the model recodes its rows with a custom function, which cannot be saved; pickle the explainer")
-
-
-def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray[np.float64]] | None:
-    """Make a recoding from its description, which may have been tampered with."""
-    if described is None:
-        return None
-    fields = dict(described) if isinstance(described, dict) else {}
-    kind = _BY_NAME.get(str(fields.pop("kind", None)))
-    lists = fields.get("categories")
-    if kind is None or not isinstance(lists, list):
-        raise ModelError("this version does not know the saved recoding of rows")
-    for known in lists:
-        listed = isinstance(known, list) and all(isinstance(category, Category) for category in known)
-        if not listed and (known is not None or kind is LightGBMRecoding):
-            raise ModelError("the saved recoding of rows has categories that are not lists of strings and numbers")
-    if kind is XGBoostRecoding and len(lists) == n_features and isinstance(fields.get("missing"), float):
-        return XGBoostRecoding(lists, fields["missing"])
-    columns = fields.get("category_columns")
-    is_listed = isinstance(columns, list) and all(isinstance(j, int) and 0 <= j < n_features for j in columns)
-    if kind is LightGBMRecoding and fields.get("n_features") == n_features and is_listed:
-        return LightGBMRecoding(n_features, lists, fields["category_columns"])
-    if kind is OrdinalRecoding and len(lists) == n_features:
-        return OrdinalRecoding(lists)
-    raise ModelError("the saved recoding of rows does not fit the model's columns")
 
 
 def _is_text(known: list[Any]) -> bool:

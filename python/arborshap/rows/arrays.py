@@ -17,6 +17,17 @@ def as_table(data: Any, what: str) -> NDArray[Any]:
     return array
 
 
+def as_cells(data: Any, what: str) -> NDArray[Any]:
+    """Read a 2-D array of any dtype, or lists of cells, in which a number beside a text stays a number."""
+    if isinstance(data, (list, tuple)) and data and all(isinstance(row, (list, tuple)) for row in data):
+        if len({len(row) for row in data}) > 1:
+            raise InputError(f"{what} is a list of rows of different lengths")
+        cells = np.empty((len(data), len(data[0])), object)
+        cells[:] = data
+        return cells
+    return as_table(data, what)
+
+
 def as_array(data: Any, what: str) -> NDArray[Any]:
     """Read an array, or anything that NumPy turns into one, without checking its shape or dtype."""
     if isinstance(data, np.ma.MaskedArray):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import repeated
 from arborshap.exceptions import InputError
-from arborshap.rows.arrays import as_array, as_table
+from arborshap.rows.arrays import as_array, as_cells, as_table
 from arborshap.rows.columns import columns_of
 from arborshap.rows.numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
 
@@ -63,7 +63,8 @@ class Rows:
     frame_kind
         The kind of frame that the rows came in; ``None`` if they came in none.
     raw
-        The input of a pipeline's steps; ``None`` without a pipeline.
+        The rows that features were made from, by a pipeline's steps or by the model's library; ``None`` if the features
+        are the columns.
     reordered
         Whether the columns were in another order than the model's.
     """
@@ -170,6 +171,11 @@ def read_rows(
         If they cannot be read as numbers, or if their columns are not the model's; the message names the column.
     """
     matrix: Matrix
+    if getattr(encode, "takes_text", False) and frame_library(data) is None and not is_sparse(data):
+        table = as_cells(data, what)
+        check_width(table.shape[1], what, n_features)
+        assert encode is not None
+        return Rows(_encoded(table, encode, what), None, None, table, raw=table)
     if is_ready(data):
         matrix = data
     elif (kind := frame_library(data)) is not None:
@@ -180,7 +186,9 @@ def read_rows(
     else:
         matrix = matrix_from_array(as_table(data, what), what, names)
     check_width(matrix.shape[1], what, n_features)
-    return Rows(matrix if encode is None else _encoded(matrix, encode, what), None, None, matrix)
+    if encode is None:
+        return Rows(matrix, None, None, matrix)
+    return Rows(_encoded(matrix, encode, what), None, None, matrix, raw=_made_from(matrix, encode))
 
 
 def read_some_rows(data: Any, what: str, **options: Any) -> Rows:
@@ -271,6 +279,11 @@ def is_ready(data: Any) -> bool:
     )
 
 
+def _made_from(rows: Any, encode: Encode) -> Any:
+    """Return the rows if the features are made from them; ``None`` if the features are the columns, recoded."""
+    return None if getattr(encode, "sources", None) is None else rows
+
+
 def _encoded(rows: Any, encode: Encode, what: str) -> Matrix:
     try:
         matrix: Matrix = np.require(encode(rows), np.float64, ["C", "A"])
@@ -348,6 +361,7 @@ def _read_frame(found: NamedFrame, what: str, encode: Encode | None) -> Rows:
         found.labels,
         matrix if cells is None else cells,
         found.frame_kind,
+        None if encode is None else _made_from(frame, encode),
         reordered=found.reordered,
     )
 

@@ -64,7 +64,12 @@ class RawRows:
 
 def some_rows(rows: Any, positions: NDArray[np.intp]) -> Any:
     """Return the rows at these positions."""
-    return rows.iloc[positions] if frame_library(rows) == "pandas" else rows[positions]
+    match frame_library(rows):
+        case "pandas":
+            return rows.iloc[positions]
+        case "pyarrow":
+            return rows.take(positions)
+    return rows[positions]
 
 
 def mixed_rows(rows: Any, first: NDArray[Any], second: NDArray[Any], from_first: NDArray[np.bool_]) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import Forest, InputError, TreeExplainer
+from arborshap.game.relations import Relation
 from arborshap.models import load
 from support.models.cases import CASES, Case
 from support.oracle import ENGINES, INDICES
@@ -79,7 +80,9 @@ def test_every_kind_of_model(case: Case) -> None:
         return
     seen = X if loaded.encode is None else np.asarray(loaded.encode(X), np.float64)
     for groups in (None, GROUPS):
-        worth = worths_by_cover(loaded.forest, seen, groups or range(5))
+        owners = groups or range(5)
+        players = owners if loaded.sources is None else Relation(5, loaded.sources).owners(owners).tolist()
+        worth = worths_by_cover(loaded.forest, seen, players)
         tolerance = 1e-12 * np.abs(worth).max()
         for engine in ENGINES:
             explainer = TreeExplainer(model, groups=groups, engine=engine)

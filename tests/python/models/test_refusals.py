@@ -120,21 +120,23 @@ def test_linear_leaves_are_refused(tmp_path: Path) -> None:
             load(model)
 
 
-@pytest.mark.parametrize(("one_hot_max_size", "kind"), [(1, "OnlineCtr"), (99, "OneHotFeature")])
-def test_catboost_categories_are_refused_with_advice(one_hot_max_size: int, kind: str, tmp_path: Path) -> None:
+def test_texts_and_embeddings_of_catboost_are_refused() -> None:
     import catboost
     import pandas
 
-    given = data(gaps=False)
-    frame = pandas.DataFrame(given.X, columns=list("abcde"))
-    frame["d"] = frame["d"].astype(int).astype(str)
-    model = catboost.CatBoostRegressor(
-        iterations=5, verbose=0, cat_features=["d"], one_hot_max_size=one_hot_max_size, allow_writing_files=False
-    ).fit(frame, given.y)
-    model.save_model(tmp_path / "model.json", format="json")
-    for thing in (model, tmp_path / "model.json"):
-        with pytest.raises(UnsupportedModelError, match=f"type {kind}.*before training, turn such columns"):
-            load(thing)
+    rng = np.random.default_rng(3)
+    words = np.array(["red", "green", "blue", "grey"])
+    frame = pandas.DataFrame(
+        {"a": rng.normal(size=200), "text": [" ".join(words[rng.integers(0, 4, 5)]) for _ in range(200)]}
+    )
+    labels = frame["text"].str.count("red") > 1
+    options = {"iterations": 5, "verbose": 0, "allow_writing_files": False, "thread_count": 1}
+    with_text = catboost.CatBoostClassifier(text_features=["text"], **options).fit(frame, labels)
+    vectors = pandas.DataFrame({"a": frame["a"], "vector": list(rng.normal(size=(200, 3)))})
+    with_vectors = catboost.CatBoostClassifier(embedding_features=["vector"], **options).fit(vectors, labels)
+    for model, kind in ((with_text, "text_features"), (with_vectors, "embedding_features")):
+        with pytest.raises(UnsupportedModelError, match=f"trained with {kind}.*train without them"):
+            load(model)
 
 
 def test_paths_that_hold_no_model(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder, InputError, ModelError, TreeExplainer
 from arborshap.forest.forest import NodeFlag
+from arborshap.game.relations import Relation
 from arborshap.models import load
 from arborshap.trace import Leaf, Split, Trace
 from arborshap.trace.question import Question
@@ -114,9 +115,10 @@ def test_each_tree_by_itself(case: Case) -> None:
         for x, z in pairs(model, X):
             trace = explainer.trace(x, z, tree)
             rows = np.stack([x, z])
-            encode = load(model).encode
-            seen = rows if encode is None else np.asarray(encode(rows), np.float64)
-            expected = TreeExplainer(alone, seen[1:]).pair_values(seen[:1])[0, 0]
+            loaded = load(model)
+            seen = rows if loaded.encode is None else np.asarray(loaded.encode(rows), np.float64)
+            groups = None if loaded.sources is None else Relation(5, loaded.sources).owners(range(5))
+            expected = TreeExplainer(alone, seen[1:], groups=groups).pair_values(seen[:1])[0, 0]
             size = max(np.abs(alone.value).max(), 1e-300)
             np.testing.assert_allclose(trace.phi, expected, rtol=0, atol=1e-13 * size)
             own = alone.tree_output[0]

@@ -105,7 +105,7 @@ def edge_rows(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Make rows with values on the forest's thresholds and one float32 or float64 step to either side."""
     rows: list[NDArray[np.float64]] = []
     leaf = forest.left == -1
-    for feature in range(forest.n_features):
+    for feature in range(X.shape[1]):  # features that the library makes from columns come after these
         for threshold in np.unique(forest.threshold[~leaf & (forest.feature == feature) & (forest.flags & 32 == 0)]):
             single = np.float32(threshold)
             for value in (

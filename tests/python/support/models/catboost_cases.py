@@ -50,6 +50,34 @@ def _live_plain(target: str) -> BuiltCase:
     return BuiltCase(model, given.rows, partial(_raw, model))
 
 
+def with_categories(X: NDArray[np.float64]) -> NDArray[Any]:
+    """Return rows as CatBoost takes them if column 3 holds categories: as objects, with whole numbers there."""
+    rows = X.astype(object)
+    rows[:, 3] = [int(cell) for cell in X[:, 3]]
+    return rows
+
+
+def _fit_categories(kind: str, target: str, **options: Any) -> Any:
+    import catboost
+
+    given = data()
+    options = {"iterations": 6, "depth": 3, "random_seed": 7, "thread_count": 1, "max_ctr_complexity": 1, **options}
+    model = getattr(catboost, kind)(verbose=0, allow_writing_files=False, cat_features=[3], **options)
+    return model.fit(with_categories(given.X), getattr(given, target))
+
+
+def _categories(kind: str, target: str, **options: Any) -> BuiltCase:
+    model = _fit_categories(kind, target, **options)
+    return BuiltCase(model, data().rows, lambda X: _raw(model, with_categories(X)))
+
+
+def _file_with_categories() -> BuiltCase:
+    model = _fit_categories("CatBoostClassifier", "classes")
+    path = Path(_folder.name) / "categories.json"
+    model.save_model(path, format="json")
+    return BuiltCase(path, data().rows, lambda X: _raw(model, with_categories(X)))
+
+
 def _file() -> BuiltCase:
     model = _fit("CatBoostClassifier", "classes", grow_policy="Lossguide")
     path = Path(_folder.name) / "model.json"
@@ -95,6 +123,31 @@ CASES = [
             partial(_live, "CatBoostClassifier", "classes", grow_policy="Depthwise"),
         ),
         ("ranker", "CatBoostRanker", "ranking", partial(_live, "CatBoostRanker", "y", loss_function="YetiRank")),
+        (
+            "one-hot",
+            "CatBoostRegressor",
+            "one-hot categories",
+            partial(_categories, "CatBoostRegressor", "y", one_hot_max_size=20),
+        ),
+        (
+            "categories",
+            "CatBoostClassifier",
+            "multi-class, statistics of categories",
+            partial(_categories, "CatBoostClassifier", "classes"),
+        ),
+        (
+            "categories-depthwise",
+            "CatBoostRegressor",
+            "statistics of categories, depthwise trees",
+            partial(
+                _categories,
+                "CatBoostRegressor",
+                "y",
+                grow_policy="Depthwise",
+                simple_ctr=["Buckets:TargetBorderCount=3", "BinarizedTargetMeanValue", "Counter"],
+            ),
+        ),
         ("json", "saved .json", "multi-class, lossguide trees", _file),
+        ("json-categories", "saved .json", "statistics of categories", _file_with_categories),
     )
 ]

@@ -1,0 +1,40 @@
+"""Recodings of rows made again from what a saved explainer tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap.exceptions import ModelError
+from arborshap.models.catboost.recoding import CatBoostRecoding
+from arborshap.models.recoding import BY_NAME, Category, LightGBMRecoding, OrdinalRecoding, XGBoostRecoding
+
+
+def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray[np.float64]] | None:
+    """Make a recoding from its description, which may have been tampered with."""
+    if described is None:
+        return None
+    fields = dict(described) if isinstance(described, dict) else {}
+    called = str(fields.pop("kind", None))
+    if called == CatBoostRecoding.kind:
+        return CatBoostRecoding.from_description(fields, n_features)
+    kind = BY_NAME.get(called)
+    lists = fields.get("categories")
+    if kind is None or not isinstance(lists, list):
+        raise ModelError("this version does not know the saved recoding of rows")
+    for known in lists:
+        listed = isinstance(known, list) and all(isinstance(category, Category) for category in known)
+        if not listed and (known is not None or kind is LightGBMRecoding):
+            raise ModelError("the saved recoding of rows has categories that are not lists of strings and numbers")
+    if kind is XGBoostRecoding and len(lists) == n_features and isinstance(fields.get("missing"), float):
+        return XGBoostRecoding(lists, fields["missing"])
+    columns = fields.get("category_columns")
+    is_listed = isinstance(columns, list) and all(isinstance(j, int) and 0 <= j < n_features for j in columns)
+    if kind is LightGBMRecoding and fields.get("n_features") == n_features and is_listed:
+        return LightGBMRecoding(n_features, lists, fields["category_columns"])
+    if kind is OrdinalRecoding and len(lists) == n_features:
+        return OrdinalRecoding(lists)
+    raise ModelError("the saved recoding of rows does not fit the model's columns")
