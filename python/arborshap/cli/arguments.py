@@ -60,7 +60,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default="shapley",
         help="what to compute (default: shapley)",
     )
-    add("--model-output", choices=["raw", "probability"], help="what to explain (default: raw)")
+    add("--model-output", choices=["raw", "prediction", "probability"], help="what to explain (default: raw)")
     add("--top-k", type=_positive, metavar="K", help="keep only the K largest values of each row")
     add("--float32", action="store_true", help="write single precision")
     add(

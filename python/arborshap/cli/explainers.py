@@ -83,7 +83,7 @@ def _saved(options: argparse.Namespace, rows: Table) -> TreeExplainer:
             )
     _check_ignored(options.ignore, [rows])
     explainer = TreeExplainer.load(options.model, n_jobs=options.jobs, memory_limit=options.memory_limit)
-    if explainer.facts().model_output == "log_loss":
+    if explainer.facts().model_output in ("log_loss", "squared_error"):
         raise InputError(f"{str(options.model)!r} explains losses, which need labels; explain them from Python")
     return explainer
 

@@ -26,7 +26,10 @@ def inspect(options: argparse.Namespace) -> None:
         forest = model.forest
     else:
         about, forest = explainer.facts(), explainer.forest
-    found = _facts(forest) | {"library": about.library, "link": about.link}
+    found = _facts(forest) | {
+        "library": about.library,
+        "link": about.link.name if isinstance(about, Model) else about.link,
+    }
     if explainer is not None:
         found |= {"players": explainer.feature_names, "background_rows": explainer.facts().n_background}
     if options.json:

@@ -110,7 +110,7 @@ def value_name(explanation: Explanation) -> str:
 
 def name_of_values(index: str, model_output: str, unit: Unit) -> str:
     """Name values and their unit. Those of a probability or a loss are rescaled, and are not its Shapley values."""
-    if model_output in ("probability", "log_loss", "prediction"):
+    if model_output != "raw":
         return f"share of the {unit.name}"
     plain = {"shapley": "Shapley value", "banzhaf": "Banzhaf value"}.get(index, "effect")
     return {"prediction": f"{plain} (unit of the prediction)", "model output": plain}.get(

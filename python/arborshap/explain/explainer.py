@@ -18,7 +18,8 @@ from arborshap.explain import saved
 from arborshap.explain.background import Background, with_its_column
 from arborshap.explain.facts import Facts, facts_of
 from arborshap.explain.importance import SumOfSizes, number_of_players, sum_of_sizes, top_values, value_chunks
-from arborshap.explain.outputs import MODEL_OUTPUTS, OutputName, output_of
+from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
+from arborshap.explain.outputs import output_of
 from arborshap.explain.plan import Plan
 from arborshap.explain.provenance import Provenance
 from arborshap.explain.reader import Reader
@@ -73,9 +74,11 @@ class TreeExplainer:
         interventional if `data` is given, and path-dependent otherwise.
     model_output
         What to explain. ``"raw"``: the sum of the trees before any link, such as the log-odds of a classifier.
-        ``"probability"``: the probabilities of a classifier. ``"log_loss"``: the loss of each row, given its label `y`.
-        Probabilities and losses rescale the values of every pair (x, z), so their cost grows with the number of rows
-        times the number of background rows.
+        ``"prediction"``: what the model itself predicts, such as a probability, or the mean of a model with a log link.
+        ``"probability"``: the probabilities of a classifier. ``"log_loss"`` and ``"squared_error"``: the loss of each
+        row, given its label `y`. All but ``"raw"`` rescale the values of every pair (x, z). This costs about ten to
+        twenty times as much as the raw values; for a softmax, whose pairs are computed one by one, the cost grows with
+        the number of rows times the number of background rows.
     sample_weight
         The weight of each background row. If omitted, all weights are equal.
     feature_names
@@ -142,7 +145,7 @@ class TreeExplainer:
             limits=limits,
             known_names=None if in_parts is None else in_parts.columns.matched,
         )
-        output = output_of(reader.model, model_output, settings.engine, has_background=data is not None)
+        output = output_of(reader.model, model_output, has_background=data is not None)
         if rows is not None:
             self._state = State.against(reader, settings, rows, sample_weight, output)
             return
@@ -243,7 +246,7 @@ class TreeExplainer:
         X
             The rows to explain, in any form that `data` may have.
         y
-            The label of each row, for ``model_output="log_loss"`` only.
+            The label of each row, for a loss only.
         index
             What to compute: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
         dtype
@@ -322,7 +325,7 @@ class TreeExplainer:
         Z
             The reference rows. The default is the background.
         y
-            The label of each row of X, for ``model_output="log_loss"`` only.
+            The label of each row of X, for a loss only.
         dtype
             float64, or float32 to halve the memory of a large result.
         progress
@@ -368,7 +371,7 @@ class TreeExplainer:
         X
             The rows, in any form that `data` may have, or an iterator of batches of such rows.
         y
-            The label of each row, for ``model_output="log_loss"`` only.
+            The label of each row, for a loss only.
         index
             The index whose absolute values are averaged; see `__call__`.
         sample_weight
@@ -426,7 +429,7 @@ class TreeExplainer:
         k
             Number of values to keep per row.
         y
-            The label of each row, for ``model_output="log_loss"`` only.
+            The label of each row, for a loss only.
         index
             ``"shapley"`` or ``"banzhaf"``.
         dtype
@@ -448,8 +451,12 @@ class TreeExplainer:
         checked_choice("index", index, INDICES)
         n = whole_number("n", n, 0, 2**62 - 1, "a number of rows")
         state = self._state
-        engine = state.settings.engine if state.rescaled is None else "traversal"
-        return Plan.of(state.core.plan(n, index, engine))
+        engine = state.settings.engine
+        if state.rescaled is None:
+            return Plan.of(state.core.plan(n, index, engine))
+        if state.rescaled.weighted is None:
+            return Plan.of(state.core.plan(n, index, "traversal"))
+        return Plan.of_weightings(state.rescaled.weighted.plans(n, index, engine), state.rescaled.weighted.bound)
 
     def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
         """Walk down one tree for one pair of rows, as the paper does, and record every step.

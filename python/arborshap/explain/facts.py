@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arborshap.explain.outputs import OutputName
+from arborshap.explain.labels import OutputName
 from arborshap.explain.state import State
 
 
@@ -19,7 +19,8 @@ class Facts:
     link
         How a margin becomes the library's prediction, such as ``"logistic"``.
     model_output
-        The output that is explained: ``"raw"``, ``"probability"`` or ``"log_loss"``.
+        The output that is explained: ``"raw"``, ``"prediction"``, ``"probability"``, ``"log_loss"`` or
+        ``"squared_error"``.
     n_trees, n_leaves, max_depth, n_features
         The size of the model.
     n_columns
@@ -56,7 +57,7 @@ def facts_of(state: State) -> Facts:
     model, forest = state.reader.model, state.forest
     return Facts(
         library=model.library,
-        link=model.link,
+        link=model.link.name,
         model_output=state.model_output,
         n_trees=forest.n_trees,
         n_leaves=forest.n_leaves,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from arborshap import _core
@@ -31,6 +32,11 @@ class Plan:
         Estimated memory beyond the rows and the result.
     reason
         Why this plan was chosen.
+    weightings
+        Number of weightings of the background that the values are put together from; 1 for the raw prediction.
+    bound
+        The largest error of the sum over the weightings, relative to the largest slope of the output between a row and
+        the background; 0 if there is no such error.
     """
 
     trees_by_tables: int
@@ -40,11 +46,24 @@ class Plan:
     seconds: float
     bytes: int
     reason: str
+    weightings: int = 1
+    bound: float = 0.0
 
     @classmethod
     def of(cls, plan: _core.Plan) -> Self:
         """Copy a plan of the native core."""
-        return cls(*(getattr(plan, field.name) for field in fields(cls)))
+        return cls(*(getattr(plan, field.name) for field in fields(cls) if field.name not in ("weightings", "bound")))
+
+    @classmethod
+    def of_weightings(cls, plans: Sequence[_core.Plan], bound: float) -> Self:
+        """Sum up the plans for several weightings of the same background, which are alike but for their costs."""
+        return replace(
+            cls.of(plans[0]),
+            seconds=sum(plan.seconds for plan in plans),
+            bytes=sum(plan.bytes for plan in plans),
+            weightings=len(plans),
+            bound=bound,
+        )
 
     def __str__(self) -> str:
         """Describe the plan in a sentence or two."""
@@ -58,5 +77,10 @@ class Plan:
             )
             if count
         ]
+        if self.weightings > 1:
+            ways[-1:] = [f"{ways[-1]}, against {self.weightings} weightings of the background"] if ways else []
         took = f"about {self.seconds:.2g} s on one thread and {self.bytes / 2**20:.0f} MiB"
-        return f"{', '.join(ways) or 'nothing to do'}: {took}; {self.reason}."
+        return f"{', '.join(ways) or 'nothing to do'}: {took}; {self.reason}{self._error()}."
+
+    def _error(self) -> str:
+        return f"; mean slopes are exact to {self.bound:.0e}" if self.bound else ""

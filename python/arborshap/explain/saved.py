@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from arborshap import _core
 from arborshap._util.whole_files import appearing_whole
 from arborshap.exceptions import ArborshapError, InputError, ModelError
-from arborshap.explain.outputs import MODEL_OUTPUTS, output_of
+from arborshap.explain.labels import MODEL_OUTPUTS
+from arborshap.explain.outputs import output_of
 from arborshap.explain.pipeline import RawColumns
 from arborshap.explain.reader import Gate, Reader
 from arborshap.explain.settings import Settings
@@ -26,7 +27,7 @@ from arborshap.explain.state import State
 from arborshap.forest import Forest
 from arborshap.game.columns import Columns
 from arborshap.limits import Limits
-from arborshap.models import Model
+from arborshap.models import Link, Model
 from arborshap.models.recoding import describe
 from arborshap.models.saved_recoding import from_description
 from arborshap.rows.frames import Encode
@@ -96,8 +97,7 @@ def from_pickle(
 def _written(state: State, recoding: dict[str, Any] | None) -> bytes:
     model, columns = state.reader.model, state.columns
     about = {
-        "link": model.link,
-        "steepness": model.steepness,
+        "link": model.link.to_json(),
         "classes": _labels(state),
         "recoding": recoding,
         "takes_missing": model.takes_missing,
@@ -138,7 +138,7 @@ def _labels(state: State) -> list[Any] | None:
     labels: list[Any] | None = None if classes is None else np.asarray(classes).tolist()
     if labels is None or all(isinstance(label, (str, int, float, bool)) for label in labels):
         return labels
-    if state.model_output == "log_loss":
+    if state.rescaled is not None and state.rescaled.output.labels is not None:
         raise InputError(f"the classes are {labels}, but only strings and numbers can be saved; relabel them")
     return None
 
@@ -181,8 +181,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
     return Model(
         forest=Forest.of_native(native, *names),
         library=library,
-        link=about.of("link", str),
-        steepness=float(about.of("steepness", (int, float))),
+        link=_link(about),
         classes=None if classes is None else np.array(classes),
         encode=encode or from_description(about.of("recoding", dict, optional=True), native.n_features),
         takes_missing=about.of("takes_missing", bool, optional=True) is not False,
@@ -190,6 +189,16 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
         spaces_are_underscores=library.startswith("lightgbm") if spaces is None else spaces,
         predicts_by_position=about.of("predicts_by_position", bool, optional=True) is True,
     )
+
+
+def _link(about: _About) -> Link:
+    described = about.of("link", (str, dict))
+    if isinstance(described, str):  # an older file
+        return Link.named(described, float(about.of("steepness", (int, float))))
+    try:
+        return Link.from_json(described)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"the saved link is not valid: {error}") from error
 
 
 def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline: bool) -> Columns:
@@ -213,7 +222,7 @@ def _with_output(state: State, about: _About, numbers: Numbers) -> State:
     name = about.of("model_output", str)
     if name not in MODEL_OUTPUTS:
         raise ModelError(f"this version does not know the saved model_output {name!r}")
-    output = output_of(state.reader.model, name, "auto", has_background=True)
+    output = output_of(state.reader.model, name, has_background=True)
     if output is None:
         return state
     n_features = state.forest.n_features

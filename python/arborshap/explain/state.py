@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from arborshap import _core
 from arborshap._util.checks import checked_weights
 from arborshap.exceptions import InputError
-from arborshap.explain.outputs import ModelOutput, OutputName
+from arborshap.explain.labels import OutputName
+from arborshap.explain.outputs import ModelOutput
 from arborshap.explain.reader import Reader
 from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.settings import Settings
@@ -70,15 +71,15 @@ class State:
 
     def rescaling(self, output: ModelOutput, background: Matrix, shares: NDArray[np.float64] | None) -> Self:
         """Return a state that explains a function of the margins instead of the raw prediction."""
-        rescaled = Rescaled(
-            output, self.forest.native, self.core, self.columns.n_players, background, shares, self.settings.n_threads
-        )
-        names = None if output.is_loss else self.output_names
+        rescaled = Rescaled.of(output, self.forest, self.core, background, shares, self.settings)
+        names = self.output_names if output.n_outputs == self.forest.n_outputs and output.labels is None else None
         return replace(self, rescaled=rescaled, output_names=names)
 
     def with_settings(self, settings: Settings) -> Self:
         """Return the same state with other settings, and refuse an engine that cannot explain the model."""
         self.core.plan(1, "shapley", settings.engine)
+        if self.rescaled is not None:
+            self.rescaled.check_engine(settings.engine)
         return replace(self, settings=settings)
 
     @property
@@ -109,8 +110,7 @@ class State:
     @property
     def unit(self) -> Unit:
         """The unit of the values."""
-        model = self.reader.model
-        return Unit.of(self.model_output, model.link, model.steepness)
+        return Unit.of(self.model_output, self.reader.model.link)
 
 
 def compiled(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from arborshap._util.checks import check_fits, checked_dtype
 from arborshap._util.progress import Report, reporting
 from arborshap.exceptions import InputError
-from arborshap.explain.outputs import check_no_labels
+from arborshap.explain.labels import check_no_labels
+from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.state import State, compiled
 from arborshap.game.indices import IndexName, order_of_index
 from arborshap.rows.numbers import Matrix
@@ -34,7 +35,7 @@ def values_of(
     """Compute the values of an index: (rows, players[, players][, outputs])."""
     settings = state.settings
     if state.rescaled is not None:
-        values = state.rescaled.explain(rows, y, index, dtype, progress, settings.memory_limit)
+        values = state.rescaled.explain(rows, y, index, dtype, progress, settings)
         return without_single_output(state, values)
     check_no_labels(y)
     state.reader.verify(rows, "X")  # without a background, these may be the first rows to verify the model on
@@ -56,8 +57,7 @@ def pair_values_of(
 ) -> Array:
     """Compute the Shapley values of every pair: (rows, reference rows, players[, outputs])."""
     if state.rescaled is not None:
-        against = state.rescaled if others is None else state.rescaled.against(others)
-        every = against.explain_pairs(rows, y, dtype, progress, state.settings.memory_limit)
+        every = state.rescaled.explain_pairs(rows, others, y, dtype, progress, state.settings)
         return without_single_output(state, every)
     check_no_labels(y)
     n_others = state.n_background if others is None else len(others)
@@ -74,13 +74,17 @@ def contrast_of(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, NDAr
     for what, rows in (("x", ours), ("z", theirs)):
         if len(rows) == 0:
             raise InputError(f"{what} has no rows; a contrast needs at least one row on each side")
-    if state.rescaled is not None:
-        values, base = state.rescaled.contrast(ours, theirs)
-    else:
-        settings = state.settings
-        against = compiled(state.reader, settings, theirs)
+    settings, output = state.settings, None if state.rescaled is None else state.rescaled.output
+    against = compiled(state.reader, settings, theirs)
+    if output is None:
         values = against.explain(ours, "shapley", engine=settings.engine, n_threads=settings.n_threads)
         base = against.expected_value[np.newaxis]
+    elif output.labels is not None:
+        raise InputError("a contrast has no label, which a loss needs; use pair_values(x, z, y=...)")
+    else:
+        rescaled = Rescaled.of(output, state.forest, against, theirs, None, settings)
+        values = rescaled.explain(ours, None, "shapley", np.float64, False, settings)
+        base = rescaled.expected(None, 1)
     return without_single_output(state, values.mean(axis=0, keepdims=True)), base
 
 
@@ -96,7 +100,7 @@ def predictions_of(state: State, rows: Matrix) -> NDArray[np.float64] | None:
     margins = state.forest.margin(rows, state.settings.n_threads)
     if state.rescaled is None:
         return margins
-    return None if state.rescaled.output.is_loss else state.rescaled.output.of(margins, None)
+    return None if state.rescaled.output.labels is not None else state.rescaled.output.of(margins, None)
 
 
 def without_single_output(state: State, values: Array) -> Array:

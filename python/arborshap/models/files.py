@@ -13,6 +13,7 @@ from arborshap.models.catboost import document as catboost_document
 from arborshap.models.documents import unknown_objective
 from arborshap.models.json import parse_json
 from arborshap.models.lightgbm.text import load_text
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.ubjson import parse_ubjson
 from arborshap.models.xgboost import document as xgboost_document
@@ -74,12 +75,14 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
         export = catboost_document.read_document(parsed)
         if export.link == "unknown":
             warn(unknown_objective("CatBoost", catboost_document.loss_of(parsed)))
-        return Model(forest=export.forest, library="catboost JSON", link=export.link, encode=export.recoding)
+        return Model(
+            forest=export.forest, library="catboost JSON", link=Link.named(export.link), encode=export.recoding
+        )
     document = xgboost_document.read_document(parsed)
     return Model(
         forest=document.forest,
         library="xgboost UBJSON" if is_binary else "xgboost JSON",
-        link=document.link,
+        link=Link.named(document.link),
         tolerance=xgboost_document.TOLERANCE,
         encode=document.recoding(),
         sparse_zero_is_missing=True,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from arborshap._util.notices import warn
 from arborshap.exceptions import InputError
 from arborshap.forest import Forest
+from arborshap.models.link import UNKNOWN, Link
 from arborshap.rows.frames import Rows, check_none_missing, is_ready, is_sparse, read_rows, read_some_rows
 
 
@@ -26,11 +27,7 @@ class Model:
     library
         The library and its version, such as ``"xgboost 3.2.0"``, or ``"xgboost JSON"`` for a file.
     link
-        How the margin becomes the library's prediction: ``"identity"``, ``"logistic"`` (of each output separately),
-        ``"softmax"``, ``"log"``, or ``"probability"`` if the margin is a probability already. Any other word names a
-        link that is not computed here, and ``"unknown"`` a link that the model does not tell.
-    steepness
-        The factor by which a logistic link multiplies the margin.
+        How margins become the library's prediction.
     classes
         The labels of a classifier's classes, in the order of their codes; ``None`` if the labels are these codes, or if
         they are not known.
@@ -65,8 +62,7 @@ class Model:
 
     forest: Forest
     library: str
-    link: str = "unknown"
-    steepness: float = 1.0
+    link: Link = UNKNOWN
     classes: NDArray[Any] | None = None
     raw_predict: Callable[[Any], NDArray[np.float64]] | None = None
     predicts_given_rows: bool = False

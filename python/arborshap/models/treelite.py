@@ -13,6 +13,7 @@ from arborshap.forest.builder import ForestBuilder, Precision, Rule
 from arborshap.forest.forest import Forest, as_array, frozen_copy
 from arborshap.models.documents import take, take_list
 from arborshap.models.json import parse_json
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 
@@ -52,8 +53,7 @@ def load(model: Any) -> Model:
     return Model(
         forest=forest,
         library=f"treelite {treelite.__version__}",
-        link=link,
-        steepness=float(document.get("sigmoid_alpha", 1.0)) if link == "logistic" else 1.0,
+        link=Link.named(link, float(document.get("sigmoid_alpha", 1.0)) if link == "logistic" else 1.0),
         raw_predict=raw_predict,
         tolerance=2e-5 if single else 1e-9,
         sparse_zero_is_missing=True,

@@ -97,7 +97,9 @@ class Content:
     def _end_payload(self) -> dict[str, str]:
         """Return the names of the number at which a row's values end, and of the predicted number."""
         provenance = self.explanation.provenance
-        predicted = "loss" if self.explanation.model_output == "log_loss" else "prediction"
+        predicted = {"log_loss": "loss", "squared_error": "squared error"}.get(
+            self.explanation.model_output, "prediction"
+        )
         if self.explanation.index == "banzhaf":
             end = f"With the Banzhaf values, which need not add up to the {predicted}"
         elif provenance is not None and self.explanation.feature_names != provenance.explainer.feature_names:

@@ -109,7 +109,13 @@ _INDEX_NAMES = {
     "banzhaf": "Banzhaf values",
 }
 
-_EXPLAINED = {"raw": "the raw prediction", "log_loss": "the log loss", "probability": "probabilities"}
+_EXPLAINED = {
+    "raw": "the raw prediction",
+    "prediction": "the prediction, after the link",
+    "probability": "probabilities",
+    "log_loss": "the log loss",
+    "squared_error": "the squared error",
+}
 
 
 def _interactions(content: Content, provenance: Provenance, outputs: list[int]) -> dict[str, Any] | None:

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap.models.curves import IDENTITY, Curve, Step
+from arborshap.models.link import Link
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -20,43 +23,41 @@ class Unit:
     becomes
         What the model's library turns this sum into, such as ``"probability"``; ``None`` if the sum is the prediction
         itself, or if the link is not computed here.
-    link
-        How the sum becomes that: ``"logistic"``, ``"log"`` or ``"softmax"``; any other word if `becomes` is ``None``.
-    steepness
-        The factor by which a logistic link multiplies the sum.
+    curve
+        The function of one sum that it becomes; ``None`` if `becomes` is ``None``, or if it takes the sums of all
+        outputs, as a softmax does.
     """
 
     name: str = "model output"
     becomes: str | None = None
-    link: str = "unknown"
-    steepness: float = 1.0
+    curve: Curve | None = None
 
     @classmethod
-    def of(cls, model_output: str, link: str | None = None, steepness: float = 1.0) -> Unit:
+    def of(cls, model_output: str, link: Link | None = None) -> Unit:
         """Name the unit of a model output, given the model's link; without a link, the model is not known."""
-        if model_output == "log_loss":
-            return cls("log loss")
-        if model_output == "probability" or link == "probability":
+        if model_output in ("log_loss", "squared_error"):
+            return cls(model_output.replace("_", " "))
+        if model_output == "probability" or (link is not None and link.name == "probability"):
             return cls("probability")
         if model_output == "prediction":
-            return cls("probability" if link in ("logistic", "softmax") else "prediction")
+            is_probability = link is not None and (link.is_probability or link.name == "softmax")
+            return cls("probability" if is_probability else "prediction")
         if link is None:
             return cls()
-        match link:
-            case "identity":
-                return cls("prediction")
-            case "logistic":
-                return cls("log-odds" if steepness == 1 else "raw prediction", "probability", link, steepness)
-            case "softmax":
-                return cls("raw prediction", "probability", link)
-            case "log":
-                return cls("log of the prediction", "prediction", link)
-            case _:
-                return cls("raw prediction")
+        if link.name == "softmax":
+            return cls("raw prediction", "probability")
+        if len(link.curves) != 1 or link.averaged:
+            return cls("raw prediction")
+        curve = link.curves[0]
+        if curve == IDENTITY:
+            return cls("prediction")
+        plain = {Step("logistic"): "log-odds", Step("exp"): "log of the prediction"}
+        name = plain.get(curve.steps[0], "raw prediction") if len(curve.steps) == 1 else "raw prediction"
+        return cls(name, "probability" if link.is_probability else "prediction", curve)
 
     def converted(self, sums: Any) -> NDArray[np.float64] | None:
         """Turn sums of base values and values into what they become; ``None`` if one sum alone does not tell."""
+        if self.curve is None:
+            return None
         with np.errstate(over="ignore"):  # to infinity, which is what the library returns too
-            if self.link == "logistic":
-                return np.asarray(1.0 / (1.0 + np.exp(-self.steepness * np.asarray(sums, np.float64))))
-            return np.asarray(np.exp(np.asarray(sums, np.float64))) if self.link == "log" else None
+            return self.curve.value(np.asarray(sums, np.float64))

@@ -16,6 +16,7 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import Explanation, ForestBuilder, TreeExplainer
 from arborshap.draw import style
+from arborshap.models.curves import Curve, Step
 from arborshap.result.unit import Unit
 
 mpl.use("Agg")
@@ -36,21 +37,21 @@ def stump() -> Any:
 MODELS: dict[str, tuple[Any, Unit]] = {
     "logistic": (
         XGBClassifier(**SMALL).fit(X, LABELS),
-        Unit("log-odds", "probability", "logistic"),
+        Unit("log-odds", "probability", Curve.of(Step("logistic"))),
     ),
     "steep": (
         LGBMClassifier(**SMALL, sigmoid=2.5, verbose=-1).fit(X, LABELS),
-        Unit("raw prediction", "probability", "logistic", 2.5),
+        Unit("raw prediction", "probability", Curve.of(Step("logistic", 2.5))),
     ),
     "forest": (RandomForestClassifier(n_estimators=5, random_state=0).fit(X, LABELS), Unit("probability")),
     "identity": (XGBRegressor(**SMALL).fit(X, SCORE), Unit("prediction")),
     "log": (
         XGBRegressor(**SMALL, objective="count:poisson").fit(X, np.round(np.exp(SCORE))),
-        Unit("log of the prediction", "prediction", "log"),
+        Unit("log of the prediction", "prediction", Curve.of(Step("exp"))),
     ),
     "softmax": (
         XGBClassifier(**SMALL).fit(X, np.digitize(SCORE, [-0.5, 0.5])),
-        Unit("raw prediction", "probability", "softmax"),
+        Unit("raw prediction", "probability"),
     ),
     "unknown": (stump(), Unit("raw prediction")),
 }
@@ -76,7 +77,7 @@ def test_the_unit_is_that_of_the_models_link(name: str) -> None:
     assert TreeExplainer.from_bytes(explainer.to_bytes())(X).unit == unit
     sums = explanation.base_values + explanation.values.sum(axis=1)
     converted = unit.converted(sums)
-    assert (converted is not None) == (unit.link in ("logistic", "log"))
+    assert (converted is not None) == (unit.curve is not None)
     if converted is not None:
         np.testing.assert_allclose(converted, own_prediction(model), rtol=2e-6)
 

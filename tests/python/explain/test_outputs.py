@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import ForestBuilder, InputError, TreeExplainer, UnsupportedModelError
-from arborshap.explain import links, outputs, rescaled
-from arborshap.models import Model, load
+from arborshap.explain import pairs, softmax, weighted
+from arborshap.explain.labels import Labels
+from arborshap.models import Link, Model, curves, load
 from support import oracle
 from support.models import lightgbm_cases, xgboost_cases
 from support.models.case import columns_of, data
@@ -143,6 +144,10 @@ def classifier(name: str) -> Classifier:
     return CLASSIFIERS[name]()
 
 
+def steepness_of(model: Any) -> float:
+    return load(model).link.curve(0).steps[0].scale
+
+
 def rows_of(name: str) -> Array:
     return data(gaps=name.startswith(("xgboost", "lightgbm", "catboost"))).X
 
@@ -181,7 +186,7 @@ def test_probabilities_are_the_plain_computation_over_all_pairs(name: str) -> No
     raw = pairs_of(name)
     h_x, h_z, p_x, p_z = model.raw(X), model.raw(Z), model.probability(X), model.probability(Z)
     if h_x.shape[1] == 1:
-        steepness = load(model.model).steepness
+        steepness = steepness_of(model.model)
         slopes = secants(p_x, p_z, h_x, h_z, lambda h: steepness * p_x * (1.0 - p_x))
         expected = raw * slopes[:, :, np.newaxis, :]
     else:
@@ -220,7 +225,7 @@ def test_losses_are_the_plain_computation_over_all_pairs(name: str) -> None:
     if h_x.shape[1] == 1:
         run = h_x - h_z.T
         level = np.abs(run) < 1e-6
-        here = load(model.model).steepness * (p_x[:, 1] - classes)[:, np.newaxis]
+        here = steepness_of(model.model) * (p_x[:, 1] - classes)[:, np.newaxis]
         slopes = np.where(level, here, (loss_x[:, np.newaxis] - loss_z) / np.where(level, 1.0, run))
         expected = raw[..., 0] * slopes[:, :, np.newaxis]
     else:
@@ -250,7 +255,7 @@ def test_one_class_against_the_rest_has_a_scalar_each(name: str) -> None:
     model = AGAINST_THE_REST[name]()
     X, Z = data().X[ROWS], data().X[BACKGROUND]
     p_x = model.probability(X)
-    steepness = load(model.model).steepness
+    steepness = steepness_of(model.model)
     slopes = secants(p_x, model.probability(Z), model.raw(X), model.raw(Z), lambda h: steepness * p_x * (1.0 - p_x))
     expected = (pair_by_pair(model, X, Z) * slopes[:, :, np.newaxis, :]).mean(axis=1)
     values = TreeExplainer(model.model, Z, model_output="probability").shap_values(X)
@@ -289,7 +294,7 @@ def test_where_margins_are_equal_the_slope_counts() -> None:
         )
     forest = builder.build(base=0.3)
     p = 1.0 / (1.0 + np.exp(-2.0 * 0.3))
-    model = Model(forest=forest, library="by hand", link="logistic", steepness=2.0)
+    model = Model(forest=forest, library="by hand", link=Link.named("logistic", 2.0))
     values = TreeExplainer(model, [[0.0, 0.0]], model_output="probability").shap_values([[1.0, 1.0]])
     np.testing.assert_allclose(values, [[2.0 * p * (1.0 - p), -2.0 * p * (1.0 - p)]], rtol=1e-15)
     values = TreeExplainer(model, [[0.0, 0.0]], model_output="log_loss").shap_values([[1.0, 1.0]], [1])
@@ -310,7 +315,7 @@ def test_slopes_are_exact_however_near_or_far_the_margins(loss: bool) -> None:
             e_a, e_b = Decimal(a).exp(), Decimal(b).exp()
             rise = (1 + e_a).ln() - (1 + e_b).ln() if loss else e_a / (1 + e_a) - e_b / (1 + e_b)
             expected.append(float(rise / (Decimal(a) - Decimal(b))))
-    slope = links.softplus_slope if loss else links.logistic_slope
+    slope = curves.softplus_slope if loss else curves.logistic_slope
     np.testing.assert_allclose(
         slope(pairs[:, 0], pairs[:, 1]), expected, rtol=1e-13 if not loss else 2e-13, atol=1e-300
     )
@@ -319,8 +324,8 @@ def test_slopes_are_exact_however_near_or_far_the_margins(loss: bool) -> None:
 def test_a_softmax_of_two_is_a_logistic_function_of_their_difference() -> None:
     rng = np.random.default_rng(5)
     start, end = rng.normal(size=(2, 200, 2)) * 10.0 ** rng.uniform(-8, 2.5, size=(200, 1))
-    product = links.softmax_means(start, end, two_by_two=True)
-    slope = links.logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
+    product = softmax.softmax_means(start, end, two_by_two=True)
+    slope = curves.logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
     np.testing.assert_allclose(product[:, 0, 1], slope, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(product[:, 1, 0], product[:, 0, 1])
     assert not product[:, [0, 1], [0, 1]].any()
@@ -328,12 +333,12 @@ def test_a_softmax_of_two_is_a_logistic_function_of_their_difference() -> None:
 
 def test_mean_slopes_of_a_softmax_lead_from_one_end_to_the_other() -> None:
     rng = np.random.default_rng(6)
-    softmax = outputs.ModelOutput(is_loss=False, is_softmax=True, steepness=1.0, n_margins=7, labels=None)
-    loss = outputs.ModelOutput(is_loss=True, is_softmax=True, steepness=1.0, n_margins=7, labels=None)
+    probabilities = softmax.Softmax("probability", 7, None)
+    loss = softmax.Softmax("log_loss", 7, Labels("class", 7))
     y = np.array([3.0, 0.0])
     theirs = rng.normal(size=(300, 7)) * 10.0 ** rng.uniform(-6, 2, size=(300, 1))
     ours = np.vstack([theirs[1] + 1e-7, rng.normal(size=7)])
-    for output, labels in ((softmax, None), (loss, y)):
+    for output, labels in ((probabilities, None), (loss, y)):
         reached = np.einsum("xzkj,xzj->xzk", output.slopes(ours, theirs, labels), ours[:, np.newaxis] - theirs)
         for x in range(2):
             label = None if labels is None else labels[x : x + 1]
@@ -351,10 +356,11 @@ def test_a_row_has_the_same_bits_whatever_is_explained_with_it(name: str, monkey
         TreeExplainer(model, X, model_output="probability", n_jobs=2).shap_values(X[:40]), values
     )
     np.testing.assert_array_equal(explainer.shap_values(X[:40], dtype=np.float32), values.astype(np.float32))
-    monkeypatch.setattr(rescaled, "_CHUNK", 1000)  # blocks of a few dozen pairs
+    monkeypatch.setattr(pairs, "_CHUNK", 1000)  # blocks of a few dozen pairs
+    monkeypatch.setattr(weighted, "_CHUNK", 35)  # blocks of seven rows
     seen: list[float] = []
     np.testing.assert_allclose(explainer.shap_values(X[:40], progress=seen.append), values, rtol=0, atol=1e-14)
-    assert len(seen) > 100
+    assert len(seen) > (100 if name == "lightgbm, 3 classes" else 20)
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
 
@@ -433,7 +439,8 @@ def test_what_is_not_defined_is_refused() -> None:
     model, X = classifier("lightgbm").model, data().X
     probability = TreeExplainer(model, X, model_output="probability")
     loss = TreeExplainer(model, X, model_output="log_loss")
-    for call in (probability.taylor_values, probability.shap_interaction_values, probability.banzhaf_values):
+    several = TreeExplainer(classifier("lightgbm, 3 classes").model, X, model_output="probability")
+    for call in (several.taylor_values, several.shap_interaction_values, several.banzhaf_values):
         with pytest.raises(InputError, match="only the Shapley values of pairs"):
             call(X[:2])
     with pytest.raises(InputError, match="depends on the label of a row"):
@@ -447,10 +454,12 @@ def test_what_is_not_defined_is_refused() -> None:
     with pytest.raises(InputError, match="needs a background"):
         TreeExplainer(model, model_output="probability")
     with pytest.raises(InputError, match="engine='pattern' cannot compute model_output='probability'"):
-        TreeExplainer(model, X, model_output="probability", engine="pattern")
+        several.with_settings(engine="pattern")
+    with pytest.raises(InputError, match="engine='pattern' cannot compute model_output='probability'"):
+        TreeExplainer(classifier("lightgbm, 3 classes").model, X, model_output="probability", engine="pattern")
     with pytest.raises(MemoryError, match="memory_limit allows 1,000"):
         TreeExplainer(model, X, model_output="probability", memory_limit=1000).shap_values(X)
-    assert probability.explain_plan(100).trees_by_walk == 5
+    assert several.explain_plan(100).trees_by_walk == 15
 
 
 def test_models_without_probabilities_are_refused_by_name() -> None:

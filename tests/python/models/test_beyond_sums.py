@@ -38,7 +38,7 @@ class TestExpectiles:
         np.testing.assert_allclose(explainer.expected_value, margins.mean(axis=0), atol=1e-5)
 
     def test_the_link_is_named_because_predict_adds_the_steps_up(self) -> None:
-        assert load(FOLDER / "expectiles.json").link == "running sum of softplus"
+        assert load(FOLDER / "expectiles.json").link.name == "running sum of softplus"
 
     def test_equal_base_scores_are_one_least_step_apart(self) -> None:
         # XGBoost 3.4.1 itself, without trees: base_score=2 gives the margins 2, -13.8155 and -13.8155.
@@ -68,7 +68,7 @@ class TestExpectiles:
 class TestQuantiles:
     def test_several_are_sorted_by_predict_and_said_so(self) -> None:
         with pytest.warns(UserWarning, match=r"XGBoost's predict \(since 3\.4\) sorts those of each row") as caught:
-            assert load(FOLDER / "quantiles.json").link == "sorted"
+            assert load(FOLDER / "quantiles.json").link.name == "sorted"
         assert caught[0].filename == __file__, "the warning names the caller's line"
 
     def test_versions_that_do_not_sort_are_not_warned_about(self) -> None:
@@ -90,7 +90,7 @@ class TestQuantiles:
             model = load(booster)
         matrix = xgboost.DMatrix(given.rows)
         differs = bool((booster.predict(matrix) != booster.predict(matrix, output_margin=True)).any())
-        assert (model.link == "sorted") == differs
+        assert (model.link.name == "sorted") == differs
         assert any("sorts" in str(warning.message) for warning in caught) == differs
 
 

@@ -38,7 +38,7 @@ def fitted(kind: str, target: str, **options: Any) -> Any:
 def test_links(kind: str, loss: str, target: str, link: str) -> None:
     model = fitted(kind, target, loss_function=loss)
     loaded = load(model)
-    assert loaded.link == link
+    assert loaded.link.name == link
     raw = loaded.forest.margin(data().rows)
     expected = columns_of(model.predict(data().rows, prediction_type="RawFormulaVal"))
     np.testing.assert_allclose(raw, expected, rtol=0, atol=1e-9 * np.abs(expected).max())

@@ -53,11 +53,17 @@ def test_links_and_names(model: Any, target: str, link: str, outputs: tuple[str,
     frame = pd.DataFrame(given.X, columns=[*"abcde"])
     model.fit(frame, getattr(given, target))
     loaded = load(model)
-    assert (loaded.link, loaded.forest.output_names, loaded.forest.feature_names) == (link, outputs, tuple("abcde"))
+    assert (loaded.link.name, loaded.forest.output_names, loaded.forest.feature_names) == (
+        link,
+        outputs,
+        tuple("abcde"),
+    )
     raw = loaded.forest.margin(given.rows)
     predict = getattr(model, "predict_proba", model.predict)
     theirs = columns_of(predict(frame[:60]))[:, -raw.shape[1] :]
-    np.testing.assert_allclose(predicted(link, raw, loaded.steepness), theirs, rtol=1e-9)
+    np.testing.assert_allclose(
+        predicted(link, raw, loaded.link.curve(0).steps[0].scale if loaded.link.curves else 1.0), theirs, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize(

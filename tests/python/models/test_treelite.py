@@ -32,7 +32,7 @@ def test_links(objective: str, target: str, link: str) -> None:
     parameters = {"objective": objective} | ({"num_class": 3} if target == "classes" else {})
     model = treelite.frontend.from_xgboost(xgboost_cases.train(target, parameters))
     loaded = load(model)
-    assert loaded.link == link
+    assert loaded.link.name == link
     theirs = columns_of(treelite.gtil.predict(model, data().rows.astype(np.float32)))
     np.testing.assert_allclose(predicted(link, loaded.forest.margin(data().rows)), theirs, rtol=1e-4)
 

@@ -68,7 +68,7 @@ def test_base_score_is_read_in_the_space_of_each_objective(
         parameters["num_class"] = 3
     booster = train(target, parameters, rounds=2)
     model = load(booster)
-    assert model.link == link
+    assert model.link.name == link
     ours = model.forest.margin(data().rows)
     agrees(ours, margin(booster, data().rows))
     if objective != "multi:softmax":  # which predicts a class

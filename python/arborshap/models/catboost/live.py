@@ -13,6 +13,7 @@ from arborshap.exceptions import ModelError
 from arborshap.models.catboost.document import read_document
 from arborshap.models.catboost.features import refused
 from arborshap.models.json import parse_json
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 
@@ -47,7 +48,7 @@ def load(model: Any) -> Model:
     return Model(
         forest=forest,
         library=f"catboost {catboost.__version__}",
-        link=document.link,
+        link=Link.named(document.link),
         encode=recoding,
         predicts_given_rows=recoding is not None,
         classes=classes,

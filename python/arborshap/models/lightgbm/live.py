@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
 from arborshap.models.lightgbm.text import read_text
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 
@@ -37,8 +38,7 @@ def load(model: Any) -> Model:
     return Model(
         forest=forest,
         library=f"lightgbm {lightgbm.__version__}",
-        link=text.link,
-        steepness=text.steepness,
+        link=Link.named(text.link, text.steepness),
         classes=classes,
         raw_predict=raw_predict,
         encode=text.recoding(),

@@ -17,6 +17,7 @@ from arborshap.forest.builder import ForestBuilder, Missing
 from arborshap.forest.forest import Forest, frozen_copy
 from arborshap.models.documents import unknown_objective, whole
 from arborshap.models.json import parse_json
+from arborshap.models.link import Link
 from arborshap.models.model import Model, class_names
 from arborshap.models.recoding import LightGBMRecoding
 
@@ -70,8 +71,7 @@ def load_text(content: bytes, what: str) -> Model:
     return Model(
         forest=text.forest,
         library="lightgbm text",
-        link=text.link,
-        steepness=text.steepness,
+        link=Link.named(text.link, text.steepness),
         encode=text.recoding(),
         spaces_are_underscores=True,
         predicts_by_position=True,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.sklearn.common import feature_names_of, library_name, margins_of, quiet
 from arborshap.models.sklearn.trees import add_tree, class_fractions, new_builder
@@ -42,7 +43,7 @@ def read_adaboost_classifier(model: Any) -> Model:
             output_names=[str(label) for label in model.classes_] if n_outputs > 1 else None,
         ),
         library=library_name(),
-        link="softmax of scores / (classes - 1)" if n_outputs > 1 else "logistic",
+        link=Link.named("softmax of scores / (classes - 1)" if n_outputs > 1 else "logistic"),
         classes=model.classes_,
         raw_predict=quiet(model.decision_function, n_outputs),
         ask_margins=margins_of,

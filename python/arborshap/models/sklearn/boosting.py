@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.sklearn.common import feature_names_of, library_name, margins_of, quiet
 from arborshap.models.sklearn.trees import add_tree, new_builder
@@ -29,8 +30,7 @@ def read_gradient_boosting(model: Any) -> Model:
     return Model(
         forest=builder.build(base=_start(model), feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
-        link=link,
-        steepness=2.0 if model.loss == "exponential" else 1.0,  # this loss is minimal at half the log-odds
+        link=Link.named(link, 2.0 if model.loss == "exponential" else 1.0),  # this loss is minimal at half the log-odds
         classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(model.decision_function if is_classifier(model) else model.predict, trees.shape[1]),
         ask_margins=margins_of,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.forest.builder import ForestBuilder
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.recoding import TEXT_IN_A_MATRIX, OrdinalRecoding
 from arborshap.models.sklearn.common import feature_names_of, library_name, log_margins_of, margins_of, quiet
@@ -48,7 +49,7 @@ def read_hist_gradient_boosting(model: Any) -> Model:
             output_names=[str(name) for name in model.classes_] if is_multiclass else None,
         ),
         library=library_name(),
-        link=link,
+        link=Link.named(link),
         classes=model.classes_ if is_classifier(model) else None,
         raw_predict=quiet(predict, n_outputs),
         ask_margins=log_margins_of if link == "log" else margins_of,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.sklearn.common import feature_names_of, library_name, quiet
 from arborshap.models.sklearn.trees import add_tree, new_builder
@@ -31,7 +32,7 @@ def read_isolation_forest(model: Any) -> Model:
     return Model(
         forest=builder.build(feature_names=feature_names_of(model), output_names=["path length"]),
         library=library_name(),
-        link="anomaly score",
+        link=Link.named("anomaly score"),
         raw_predict=quiet(path_length, 1),
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.forest.builder import ForestBuilder
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.sklearn.common import feature_names_of, library_name, margins_of, quiet
 
@@ -58,7 +59,7 @@ def _mean_of(model: Any, estimators: list[Any]) -> Model:
     return Model(
         forest=builder.build(feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
-        link="probability" if names else "identity",
+        link=Link.named("probability" if names else "identity"),
         raw_predict=quiet(model.predict_proba if names else model.predict, outputs),
         ask_margins=margins_of,
     )

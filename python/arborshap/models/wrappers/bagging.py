@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arborshap.models.compose import Part, weighted
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.wrappers.members import check_links, combine_members, load_members
 
@@ -15,17 +16,19 @@ def read_bagging_regressor(wrapper: Any) -> Model:
     """Read the mean of regressors whose prediction is the sum of their trees."""
     models = load_members(wrapper, enumerate(wrapper.estimators_))
     check_links(wrapper, models, "identity", range(len(models)), "predict")
-    return combine_members(wrapper, _with_columns(wrapper, _mean(models)), "predict", link="identity")
+    return combine_members(wrapper, _with_columns(wrapper, _mean(models)), "predict", link=Link.named("identity"))
 
 
 def read_bagging_classifier(wrapper: Any) -> Model:
     """Read the mean of class probabilities, or of scores if the members are boosted and so are no probabilities."""
     models = load_members(wrapper, enumerate(wrapper.estimators_))
     names = [str(label) for label in wrapper.classes_]
-    if any(model.link != "probability" for model in models) and hasattr(wrapper, "decision_function"):
+    if any(model.link.name != "probability" for model in models) and hasattr(wrapper, "decision_function"):
         parts = _with_columns(wrapper, _mean(models))
         named = names if len(parts[0].weights) == len(names) else None
-        return combine_members(wrapper, parts, "decision_function", link="mean of scores", output_names=named)
+        return combine_members(
+            wrapper, parts, "decision_function", link=Link.named("mean of scores"), output_names=named
+        )
     check_links(wrapper, models, "probability", range(len(models)), "predict_proba")
     parts = []
     for model, member in zip(models, wrapper.estimators_, strict=True):
@@ -34,7 +37,7 @@ def read_bagging_classifier(wrapper: Any) -> Model:
         weights[np.asarray(member.classes_, np.intp), np.arange(model.forest.n_outputs)] = 1.0 / len(models)
         parts.append(Part(model, weights))
     return combine_members(
-        wrapper, _with_columns(wrapper, parts), "predict_proba", link="probability", output_names=names
+        wrapper, _with_columns(wrapper, parts), "predict_proba", link=Link.named("probability"), output_names=names
     )
 
 
@@ -47,7 +50,6 @@ def read_selected(wrapper: Any) -> Model:
         [part],
         None,
         link=model.link,
-        steepness=model.steepness,
         classes=model.classes,
         output_names=model.forest.output_names,
     )

@@ -74,10 +74,10 @@ def shares(wrapper: Any, weights: Any, n: int) -> NDArray[np.float64]:
 def check_links(wrapper: Any, models: Sequence[Model], link: str, names: Iterable[Any], method: str) -> None:
     """Refuse members whose `method` returns anything but the sum of their trees."""
     for name, model in zip(names, models, strict=True):
-        if model.link != link:
+        if model.link.name != link:
             raise unsupported(
                 wrapper,
                 f"it combines what {method} of its members returns. For member {name!r} ({model.library}) this is "
-                f"a function of the sum of its trees (its link is {model.link}), and a combination of such functions "
-                "is not a function of one sum of trees; explain the members one by one",
+                f"a function of the sum of its trees (its link is {model.link.name}), and a combination of such "
+                "functions is not a function of one sum of trees; explain the members one by one",
             )

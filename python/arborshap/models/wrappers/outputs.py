@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from arborshap.models.compose import Part, side_by_side
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 from arborshap.models.wrappers.members import combine_members, load_members
@@ -17,7 +18,7 @@ def read_multi_output_regressor(wrapper: Any) -> Model:
     """Read one model per target, with their outputs side by side."""
     models = load_members(wrapper, enumerate(wrapper.estimators_))
     about = _common_link(models)
-    method = "predict" if about["link"] == "identity" else None
+    method = "predict" if about["link"].name == "identity" else None
     return combine_members(wrapper, side_by_side(models), method, **about)
 
 
@@ -29,7 +30,7 @@ def read_multi_output_classifier(wrapper: Any) -> Model:
         named = classes if model.forest.n_outputs == len(classes) else classes[1:]
         names += [f"{target}: {label}" for label in named]
     about = _common_link(models)
-    method = "predict_proba" if about["link"] == "probability" else None
+    method = "predict_proba" if about["link"].name == "probability" else None
     return combine_members(wrapper, side_by_side(models), method, output_names=names, **about)
 
 
@@ -52,16 +53,16 @@ def read_one_vs_rest(wrapper: Any) -> Model:
     base = np.array([constants.get(k, 0.0) for k in range(n_outputs)])
     names = [str(label) for label in wrapper.classes_]
     about = _common_link(models)
-    if constants or (not wrapper.multilabel_ and about["link"] in ("probability", "logistic")):
-        about = {"link": "one class against the rest"}
+    if constants or (not wrapper.multilabel_ and about["link"].name in ("probability", "logistic")):
+        about = {"link": Link.named("one class against the rest")}
     return combine_members(wrapper, parts, None, base=base, output_names=names, **about)
 
 
 def _common_link(models: Sequence[Model]) -> dict[str, Any]:
     """Return the link of every output, if it is the same for all and needs only that output."""
     first = models[0]
-    if any((model.link, model.steepness) != (first.link, first.steepness) for model in models):
-        return {"link": "a link of each target"}
-    if first.link == "softmax":
-        return {"link": "softmax of each target"}
-    return {"link": first.link, "steepness": first.steepness}
+    if any(model.link != first.link for model in models):
+        return {"link": Link.named("a link of each target")}
+    if first.link.name == "softmax":
+        return {"link": Link.named("softmax of each target")}
+    return {"link": first.link}

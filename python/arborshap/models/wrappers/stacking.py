@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.models.compose import Part, side_by_side
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 from arborshap.models.wrappers.members import check_links, combine_members, load_members, used_members
@@ -17,7 +18,7 @@ _LINKS = {"predict": "identity", "predict_proba": "probability"}
 
 def read_stacking_regressor(wrapper: Any) -> Model:
     """Read the linear model's prediction as a weighted sum of all members' trees."""
-    return _stacked(wrapper, "predict", link="identity")
+    return _stacked(wrapper, "predict", link=Link.named("identity"))
 
 
 def read_stacking_classifier(wrapper: Any) -> Model:
@@ -28,7 +29,7 @@ def read_stacking_classifier(wrapper: Any) -> Model:
     return _stacked(
         wrapper,
         "decision_function",
-        link=_link(wrapper.final_estimator_, len(wrapper.classes_)),
+        link=Link.named(_link(wrapper.final_estimator_, len(wrapper.classes_))),
         classes=wrapper.classes_,
         output_names=[str(label) for label in wrapper.classes_] if many else None,
     )

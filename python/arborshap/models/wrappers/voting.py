@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arborshap.models.compose import weighted
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 from arborshap.models.wrappers.members import check_links, combine_members, load_members, shares, used_members
@@ -32,4 +33,4 @@ def _mean(wrapper: Any, link: str, method: str, **about: Any) -> Model:
     check_links(wrapper, models, link, names, method)
     weights = None if wrapper.weights is None else [wrapper.weights[at] for at, _ in kept]
     parts = weighted(models, shares(wrapper, weights, len(kept)))
-    return combine_members(wrapper, parts, method, link=link, **about)
+    return combine_members(wrapper, parts, method, link=Link.named(link), **about)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
+from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 from arborshap.models.ubjson import parse_ubjson
@@ -48,7 +49,7 @@ def load(model: Any) -> Model:
     return Model(
         forest=forest,
         library=f"xgboost {xgboost.__version__}",
-        link=document.link,
+        link=Link.named(document.link),
         raw_predict=raw_predict,
         tolerance=TOLERANCE,
         encode=document.recoding(missing),

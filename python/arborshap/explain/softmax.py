@@ -1,12 +1,15 @@
-"""Links between margins and predictions, and their mean slopes between two margins, without loss of precision."""
+"""Probabilities and losses of a softmax, whose slopes are matrices: averages along the line between two margins."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from arborshap.explain.labels import Labels, OutputName
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -15,33 +18,55 @@ _SPREAD = 4.0
 """How far apart margins may drift over one panel of the quadrature; 16 nodes are then exact up to rounding."""
 
 
-def logistic(margins: Array) -> Array:
-    """Compute 1 / (1 + exp(-margin)) without overflow at either end."""
-    small = np.exp(-np.abs(margins))
-    return np.asarray(np.where(margins >= 0.0, 1.0, small) / (1.0 + small))
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """The probabilities of a softmax over all margins, or the log loss of the true class.
+
+    Attributes
+    ----------
+    name
+        The name by which a caller asks for it.
+    n_margins
+        Number of margins, which is the number of classes.
+    labels
+        Which labels are valid; ``None`` if probabilities are explained.
+    """
+
+    name: OutputName
+    n_margins: int
+    labels: Labels | None
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs per row: one per class, or one loss."""
+        return 1 if self.labels else self.n_margins
+
+    def of(self, margins: Array, y: Array | None) -> Array:
+        """Compute the outputs: (rows, outputs). For a loss, `y` holds one label per row, or one label for all rows."""
+        if y is None:
+            return softmax(margins)
+        largest = margins.max(axis=1, keepdims=True)
+        total = np.log(np.exp(margins - largest).sum(axis=1, keepdims=True)) + largest
+        classes = np.broadcast_to(y.astype(np.intp), len(margins))
+        return np.asarray(total - np.take_along_axis(margins, classes[:, np.newaxis], axis=1))
+
+    def slopes(self, ours: Array, theirs: Array, y: Array | None) -> Array:
+        """Compute the mean slopes between the margins of rows and of others: (rows, others, outputs, margins)."""
+        shape = (len(ours), len(theirs), self.n_margins)
+        start = np.broadcast_to(theirs, shape).reshape(-1, self.n_margins)
+        end = np.broadcast_to(ours[:, np.newaxis, :], shape).reshape(-1, self.n_margins)
+        diagonal = np.eye(self.n_margins)
+        if y is not None:
+            mean = softmax_means(start, end, two_by_two=False).reshape(shape)
+            return np.asarray(mean - diagonal[y.astype(np.intp), np.newaxis, :])[:, :, np.newaxis, :]
+        product = softmax_means(start, end, two_by_two=True)
+        return np.asarray(product.sum(axis=2, keepdims=True) * diagonal - product).reshape(*shape, self.n_margins)
 
 
 def softmax(margins: Array) -> Array:
     """Compute the softmax over the last axis, without overflow."""
     powers = np.exp(margins - margins.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-def logistic_slope(a: Array, b: Array) -> Array:
-    """Compute the mean slope of the logistic function between a and b, without cancellation if they are close."""
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    gap = high - low
-    share = np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0.0)
-    return np.asarray(logistic(high) * logistic(-low) * share)
-
-
-def softplus_slope(a: Array, b: Array) -> Array:
-    """Compute the mean slope of log(1 + exp(margin)) between a and b, without cancellation if they are close."""
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    gap = high - low
-    near = np.log1p(logistic(low) * np.expm1(np.minimum(gap, 1.0)))
-    rise = np.where(gap <= 1.0, near, np.logaddexp(0.0, high) - np.logaddexp(0.0, low))
-    return np.asarray(np.divide(rise, gap, out=logistic(low), where=gap > 0.0))
 
 
 def softmax_means(start: Array, end: Array, *, two_by_two: bool) -> Array:

@@ -1,0 +1,228 @@
+"""Rescaled values at a cost of n + m: sums of ordinary values against the background in several weightings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap import _core
+from arborshap._util.progress import Report
+from arborshap.exceptions import InputError
+from arborshap.explain.lowrank import Factors, factors_of
+from arborshap.explain.settings import Settings
+from arborshap.explain.terms import SumOfTerms, Term
+from arborshap.forest import Forest
+from arborshap.forest.margins import forest_of_margin, margin_ranges
+from arborshap.game.indices import IndexName
+from arborshap.rows.numbers import Matrix
+
+Array: TypeAlias = NDArray[np.float64]
+
+_CHUNK = 2**22  # values held at a time, besides the result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighting:
+    """The background in one weighting, for one margin.
+
+    Attributes
+    ----------
+    core
+        The explainer of this margin against the background so weighted.
+    total
+        The mean of the weights over the background, by which a mean with these weights is multiplied.
+    output
+        The output that its values are added to.
+    """
+
+    core: _core.Explainer
+    total: float
+    output: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """The mean slopes of one term's curve as a sum of products.
+
+    Attributes
+    ----------
+    term
+        The term.
+    factors
+        The sum of products.
+    weightings
+        Where the weighting of each product stands in the list of all weightings.
+    """
+
+    term: Term
+    factors: Factors
+    weightings: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """The values of a sum of terms against one background.
+
+    Attributes
+    ----------
+    output
+        What is explained.
+    forest
+        The trees, with all their margins.
+    products
+        The terms of the output as sums of products.
+    weightings
+        The background in all weightings that the products need.
+    """
+
+    output: SumOfTerms
+    forest: _core.Forest
+    products: tuple[Product, ...]
+    weightings: tuple[Weighting, ...]
+
+    @property
+    def bound(self) -> float:
+        """The largest error of a mean slope, relative to the largest slope between the row and the background."""
+        return max(product.factors.bound for product in self.products)
+
+    def explain(
+        self,
+        rows: Matrix,
+        y: Array | None,
+        index: IndexName,
+        into: NDArray[Any],
+        settings: Settings,
+        report: Report | None,
+    ) -> NDArray[Any]:
+        """Compute the values of an index, (rows, players[, players], outputs), and write them into an array."""
+        step = max(1, _CHUNK // max(1, prod(into.shape[1:])))
+        for start in range(0, len(rows), step):
+            chunk = slice(start, min(start + step, len(rows)))
+            coefficients = self._coefficients(rows[chunk], None if y is None else y[chunk], start, settings.n_threads)
+            sums = np.zeros((chunk.stop - start, *into.shape[1:]))
+            for done, (weighting, factor) in enumerate(zip(self.weightings, coefficients, strict=True), start=1):
+                if weighting.total == 0.0:
+                    continue
+                values = weighting.core.explain(
+                    rows[chunk], index, engine=settings.engine, n_threads=settings.n_threads
+                )[..., 0]
+                values *= factor.reshape(-1, *(1,) * (values.ndim - 1))
+                sums[..., weighting.output] += values
+                if report is not None:
+                    report((start + (chunk.stop - start) * done / len(self.weightings)) / len(rows))
+            into[chunk] = sums
+        return into
+
+    def expected(self, y: Array | None, n_rows: int) -> Array:
+        """Return the mean of the output over the background for each of `n_rows` rows: (rows, outputs)."""
+        return self.output.put_together([np.full(n_rows, self._mean(p)) for p in self.products], n_rows, y)
+
+    def plans(self, n_rows: int, index: IndexName, engine: str) -> list[_core.Plan]:
+        """Plan a call with this number of rows: one plan per weighting."""
+        return [weighting.core.plan(n_rows, index, engine) for weighting in self.weightings]
+
+    def _coefficients(self, rows: Matrix, y: Array | None, start: int, n_threads: int) -> Array:
+        """Return what the values of each weighting are multiplied by: (weightings, rows)."""
+        margins = self.forest.margin(rows, n_threads)
+        check_finite(self.output, margins, "X", start)
+        coefficients = np.zeros((len(self.weightings), len(rows)))
+        for product in self.products:
+            u = product.factors.coefficients(margins[:, product.term.margin]).T
+            coefficients[list(product.weightings)] += product.term.factor(y) * u
+        return np.asarray(coefficients * np.array([[weighting.total] for weighting in self.weightings]))
+
+    def _mean(self, product: Product) -> float:
+        """Return the mean of a term's curve over the background.
+
+        For any margin a, g(a) - E g(h(z)) is the mean of K(a, h(z)) (a - h(z)), of which each weighting gives a share.
+        """
+        used = [self.weightings[position] for position in product.weightings]
+        means = np.array([float(weighting.core.expected_value[0]) for weighting in used])
+        a = means.mean(keepdims=True)
+        u = product.factors.coefficients(a)[0] * [weighting.total for weighting in used]
+        return float(product.term.curve.value(a)[0] - (u * (a - means)).sum())
+
+
+def weighted_by_rows(
+    output: SumOfTerms,
+    forest: Forest,
+    plain: _core.Explainer,
+    background: Matrix,
+    shares: Array,
+    settings: Settings,
+) -> Weighted | None:
+    """Weight the rows of a background; ``None`` if the slopes are no short sum of products.
+
+    Parameters
+    ----------
+    output
+        What is explained.
+    forest
+        The trees.
+    plain
+        The explainer of all margins against the background with its own weights.
+    background, shares
+        The background rows, and the weight of each; they sum to 1.
+    settings
+        The threads, and the memory that all weightings share.
+    """
+    margins = forest.native.margin(background, settings.n_threads)
+    check_finite(output, margins, "data", 0)
+    ranges, counted = margin_ranges(forest), margins[shares > 0.0]
+    factors = []
+    for term in output.terms:
+        low, high = float(counted[:, term.margin].min()), float(counted[:, term.margin].max())
+        found = factors_of(term.curve, tuple(ranges[term.margin].tolist()), (low, high))
+        if found is None:
+            return None
+        factors.append(found)
+    limit = _memory(settings) // sum(found.rank for found in factors)
+    forests = {term.margin: forest_of_margin(forest, term.margin).native for term in output.terms}
+    weightings: list[Weighting] = []
+    shared: dict[int, int] = {}  # where the background without further weights stands, for each margin
+    products = []
+    for term, found in zip(output.terms, factors, strict=True):
+        places = []
+        for r, weights in enumerate(found.weights(margins[:, term.margin]) * shares):
+            is_plain = found.plain and r == 0
+            places.append(shared.get(term.margin, len(weightings)) if is_plain else len(weightings))
+            if is_plain:
+                shared[term.margin] = places[-1]
+            if places[-1] < len(weightings):
+                continue
+            total = float(weights.sum())
+            core = plain
+            if total > 0.0 and not (is_plain and forest.n_outputs == 1):
+                core = _core.Explainer(
+                    forests[term.margin],
+                    players=plain.players,
+                    n_players=plain.n_players,
+                    background=background,
+                    weights=weights,
+                    memory_limit=limit,
+                    n_threads=settings.n_threads,
+                )
+            weightings.append(Weighting(core, total, term.output))
+        products.append(Product(term, found, tuple(places)))
+    return Weighted(output, forest.native, tuple(products), tuple(weightings))
+
+
+def _memory(settings: Settings) -> int:
+    return _core.available_memory() // 2 if settings.memory_limit is None else settings.memory_limit
+
+
+def check_finite(output: SumOfTerms, margins: Array, what: str, start: int) -> None:
+    """Raise `InputError` if the output of a row overflows."""
+    for term in output.terms:
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(term.curve.value(margins[:, term.margin]))
+        if not finite.all():
+            row = int(finite.argmin())
+            raise InputError(
+                f"row {start + row} of {what}: its margin is {margins[row, term.margin]:g}, and model_output="
+                f"{output.name!r} overflows there; explain model_output='raw'"
+            )
