@@ -25,9 +25,13 @@ from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
 from arborshap.trace import Trace
 
+Explainer = TreeExplainer
+"""The name that shap's own pages use; every model that arborshap explains consists of trees."""
+
 __all__ = [
     "ArborshapError",
     "Background",
+    "Explainer",
     "Explanation",
     "Facts",
     "Forest",

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import checked_choice, whole_number
+from arborshap._util.notices import warn
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
-from arborshap.explain import saved
+from arborshap.explain import saved, shap_arguments
 from arborshap.explain.background import Background, with_its_column
 from arborshap.explain.facts import Facts, facts_of
+from arborshap.explain.given import Given
 from arborshap.explain.importance import SumOfSizes, number_of_players, sum_of_sizes, top_values, value_chunks
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.outputs import output_of
@@ -41,7 +43,7 @@ from arborshap.limits import Limits
 from arborshap.result.axes import output_labels
 from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
-from arborshap.rows.frames import Rows
+from arborshap.rows.frames import Rows, is_one_row
 from arborshap.trace import Trace, walk
 
 Array: TypeAlias = NDArray[Any]
@@ -69,9 +71,10 @@ class TreeExplainer:
         or the fitted transformer that made the model's columns: columns made from the same raw columns then play as
         one.
     feature_perturbation
-        ``"interventional"`` compares with the rows of `data`. ``"tree_path_dependent"`` uses no `data`: absent players
-        follow both branches of a split, weighted by the training rows that each branch received. ``"auto"`` is
-        interventional if `data` is given, and path-dependent otherwise.
+        ``"interventional"`` compares with the rows of `data`. ``"tree_path_dependent"`` compares with nothing: absent
+        players follow both branches of a split, weighted by the training rows that each branch received; `data` then
+        only names the columns and verifies the model. ``"auto"`` is interventional if `data` is given, and
+        path-dependent otherwise.
     model_output
         What to explain. ``"raw"``: the sum of the trees before any link, such as the log-odds of a classifier.
         ``"prediction"``: what the model itself predicts, such as a probability, or the mean of a model with a log link.
@@ -97,6 +100,8 @@ class TreeExplainer:
         free memory, and a result may take all of it.
     limits
         Largest model file to accept; see `Limits`.
+    approximate, link, feature_dependence
+        Arguments of `shap.TreeExplainer`, accepted if they change nothing and refused otherwise.
 
     Attributes
     ----------
@@ -114,25 +119,35 @@ class TreeExplainer:
     """
 
     _state: State
+    _given: Given
 
     def __init__(
         self,
         model: Any,
         data: Any = None,
+        model_output: OutputName = "raw",
+        feature_perturbation: Perturbation = "auto",
+        feature_names: Sequence[str] | None = None,
         *,
         groups: Groups | None = None,
-        feature_perturbation: Perturbation = "auto",
-        model_output: OutputName = "raw",
         sample_weight: Any = None,
-        feature_names: Sequence[str] | None = None,
         verify: bool = True,
         engine: str = "auto",
         n_jobs: int | None = None,
         memory_limit: int | None = None,
         limits: Limits | None = None,
+        approximate: bool = False,
+        link: Any = None,
+        feature_dependence: str | None = None,
     ) -> None:
+        shap_arguments.check_call(0, approximate)
+        shap_arguments.check_link(link)
+        model_output = shap_arguments.output_name(model_output)
+        feature_perturbation = shap_arguments.perturbation_name(feature_perturbation, feature_dependence)
+        self._given = Given.of(model, data)
+        data, sample_weight = shap_arguments.background_in(data, sample_weight)
         checked_choice("model_output", model_output, MODEL_OUTPUTS)
-        _check_perturbation(feature_perturbation, data)
+        path_dependent = _is_path_dependent(feature_perturbation, data)
         settings = Settings.of(engine, n_jobs, memory_limit)
         in_parts = data if isinstance(data, Background) else None
         reader, rows = Reader.of(
@@ -145,14 +160,18 @@ class TreeExplainer:
             limits=limits,
             known_names=None if in_parts is None else in_parts.columns.matched,
         )
-        output = output_of(reader.model, model_output, has_background=data is not None)
-        if rows is not None:
+        output = output_of(reader.model, model_output, has_background=not path_dependent)
+        if rows is not None and not path_dependent:
             self._state = State.against(reader, settings, rows, sample_weight, output)
             return
         if sample_weight is not None:
-            why = "there is no data" if in_parts is None else "a Background already includes its weights"
+            why = "a Background already includes its weights"
+            if path_dependent:
+                why = "there is no data" if data is None else "path-dependent values do not use them"
             raise InputError(f"sample_weight gives the weights of the rows of data, but {why}; leave it out")
         if in_parts is None:
+            if rows is not None:
+                reader.verify(rows.matrix, "data")
             self._state = State.of(reader, settings, compiled(reader, settings, None))
         elif output is not None:
             raise InputError(f"model_output={model_output!r} needs background rows; give rows instead of a Background")
@@ -160,9 +179,10 @@ class TreeExplainer:
             self._state = in_parts.state_of(reader, settings, groups)
 
     @classmethod
-    def _of(cls, state: State) -> Self:
+    def _of(cls, state: State, given: Given | None = None) -> Self:
         self = cls.__new__(cls)
         self._state = state
+        self._given = given or Given()
         return self
 
     def __repr__(self) -> str:
@@ -207,6 +227,24 @@ class TreeExplainer:
         return self._state
 
     @property
+    def model(self) -> Any:
+        """The model as it was given; ``None`` in an explainer that was loaded or unpickled."""
+        return self._given.model
+
+    @property
+    def data(self) -> Any:
+        """The background as it was given, as long as the caller keeps it; ``None`` otherwise.
+
+        The explainer keeps what the trees see of the background, which is much smaller, and not the rows themselves.
+        """
+        return self._given.data
+
+    @property
+    def feature_perturbation(self) -> str:
+        """``"interventional"`` if rows are compared with a background, and ``"tree_path_dependent"`` if not."""
+        return "interventional" if self._state.n_background else "tree_path_dependent"
+
+    @property
     def forest(self) -> Forest:
         """The trees that are explained."""
         return self._state.forest
@@ -234,6 +272,9 @@ class TreeExplainer:
         self,
         X: Any,
         y: Any = None,
+        interactions: bool = False,
+        check_additivity: bool = True,
+        approximate: bool = False,
         *,
         index: IndexName = "shapley",
         dtype: Any = np.float64,
@@ -244,9 +285,14 @@ class TreeExplainer:
         Parameters
         ----------
         X
-            The rows to explain, in any form that `data` may have.
+            The rows to explain, in any form that `data` may have, or a single row (a vector, a pandas Series), whose
+            explanation then has no axis of rows.
         y
             The label of each row, for a loss only.
+        interactions
+            The same as ``index="interaction"``; an argument of shap.
+        check_additivity, approximate
+            Arguments of shap without effect: values always add up, and none are approximate.
         index
             What to compute: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
         dtype
@@ -259,13 +305,17 @@ class TreeExplainer:
         Explanation
             The values, with the data, the names and the base values.
         """
-        checked_choice("index", index, INDICES)
         state = self._state
-        rows = state.reader.read(X, "X")
+        shap_arguments.check_call(state.forest.n_trees, approximate)
+        index = shap_arguments.index_asked_for(index, interactions)
+        checked_choice("index", index, INDICES)
+        rows, is_one = state.reader.read(X, "X", one=True), is_one_row(X)
+        labels = np.atleast_1d(y) if is_one and y is not None else y
         start = perf_counter()
-        values = values_of(state, rows.matrix, index, dtype, progress, y)
+        values = values_of(state, rows.matrix, index, dtype, progress, labels)
         seconds = perf_counter() - start
-        return self._explanation(values, base_values_of(state, len(values), y), rows, index, seconds)
+        explanation = self._explanation(values, base_values_of(state, len(values), labels), rows, index, seconds)
+        return explanation[0] if is_one else explanation
 
     def values(
         self,
@@ -279,17 +329,36 @@ class TreeExplainer:
         """Compute the values of an index as a plain array, without an `Explanation` around it.
 
         The parameters are those of `__call__`. The shape is (rows, players), or (rows, players, players) for an index
-        of pairs. If the model has several outputs, they are one more axis at the end.
+        of pairs. If the model has several outputs, they are one more axis at the end. The values of a single row that
+        is not in a matrix have no axis of rows.
         """
         checked_choice("index", index, INDICES)
-        return values_of(self._state, self._state.reader.matrix(X), index, dtype, progress, y)
+        matrix = self._state.reader.matrix(X)
+        if matrix is X or not is_one_row(X):
+            return values_of(self._state, matrix, index, dtype, progress, y)
+        labels = None if y is None else np.atleast_1d(y)
+        found: Array = values_of(self._state, matrix, index, dtype, progress, labels)[0]
+        return found
 
-    def shap_values(self, X: Any, y: Any = None, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+    def shap_values(
+        self,
+        X: Any,
+        y: Any = None,
+        tree_limit: int | None = None,
+        approximate: bool = False,
+        check_additivity: bool = True,
+        *,
+        dtype: Any = np.float64,
+        progress: bool | Report = False,
+    ) -> Array:
         """Compute Shapley values: (rows, players) or (rows, players, outputs).
 
         The values of a row sum to h(x) - E h(z). `y` holds the labels of the rows, for ``model_output="log_loss"``
-        only.
+        only. `tree_limit`, `approximate` and `check_additivity` are arguments of shap: they are accepted if they change
+        nothing and refused otherwise.
         """
+        if approximate or tree_limit is not None:
+            shap_arguments.check_call(self._state.forest.n_trees, approximate, tree_limit)
         return self.values(X, y, index="shapley", dtype=dtype, progress=progress)
 
     def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
@@ -305,13 +374,22 @@ class TreeExplainer:
         """
         return self.values(X, index="taylor", dtype=dtype, progress=progress)
 
-    def shap_interaction_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
+    def shap_interaction_values(
+        self,
+        X: Any,
+        y: Any = None,
+        tree_limit: int | None = None,
+        *,
+        dtype: Any = np.float64,
+        progress: bool | Report = False,
+    ) -> Array:
         """Compute Shapley interaction indices in shap's convention, in the shape of the Shapley-Taylor indices.
 
         Half of each pair's interaction is on either side of the diagonal, so each line of the matrix sums to the
-        player's Shapley value.
+        player's Shapley value. `tree_limit` is an argument of shap; see `shap_values`.
         """
-        return self.values(X, index="interaction", dtype=dtype, progress=progress)
+        shap_arguments.check_call(self._state.forest.n_trees, tree_limit=tree_limit)
+        return self.values(X, y, index="interaction", dtype=dtype, progress=progress)
 
     def pair_values(
         self, X: Any, Z: Any = None, *, y: Any = None, dtype: Any = np.float64, progress: bool | Report = False
@@ -598,7 +676,7 @@ class TreeExplainer:
             ours.n_jobs if n_jobs is None else n_jobs,
             ours.memory_limit if memory_limit is None else memory_limit,
         )
-        return self._of(self._state.with_settings(settings))
+        return self._of(self._state.with_settings(settings), self._given)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the explainer to a file that `load` can read with NumPy alone; the Rust crate can read it as well.
@@ -672,9 +750,18 @@ class TreeExplainer:
         )
 
 
-def _check_perturbation(chosen: object, data: object) -> None:
+def _is_path_dependent(chosen: object, data: object) -> bool:
+    """Whether rows are compared with nothing, even though there may be data."""
     checked_choice("feature_perturbation", chosen, ["auto", "interventional", "tree_path_dependent"])
-    if chosen == "tree_path_dependent" and data is not None:
-        raise InputError("feature_perturbation='tree_path_dependent' uses no background; leave data out, or use 'auto'")
     if chosen == "interventional" and data is None:
         raise InputError("data is missing: give the background rows to compare the predictions with")
+    if chosen != "tree_path_dependent" or data is None:
+        return data is None
+    if isinstance(data, Background):
+        raise InputError("feature_perturbation='tree_path_dependent' uses no Background; leave data out, or use 'auto'")
+    warn(
+        "feature_perturbation='tree_path_dependent' weighs branches by the training rows, whereas shap would weigh "
+        "them by data; here data only names the columns and verifies the model. Leave data out, or use 'auto' to "
+        "compare with its rows"
+    )
+    return True

@@ -106,11 +106,11 @@ class Reader:
         return _read(self.model, self.pipeline, self.gate, self.columns.matched, rows, what, one=one)
 
     def matrix(self, X: Any) -> Matrix:
-        """Read rows as the trees see them; a matrix that the trees can use directly is returned as it is."""
+        """Read rows, or a single row, as the trees see them; a matrix that the trees can use is returned as it is."""
         if self.pipeline is None and self.model.takes_as_it_is(X):
             ready: Matrix = X
             return ready
-        return self.read(X, "X").matrix
+        return self.read(X, "X", one=True).matrix
 
     def verify(self, matrix: Matrix, what: str) -> None:
         """Compare with the library's own predictions if these are the first rows and were not compared when read."""

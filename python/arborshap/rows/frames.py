@@ -7,7 +7,7 @@ already has this form is not copied.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,7 @@ from arborshap._util.checks import repeated
 from arborshap.exceptions import InputError
 from arborshap.rows.arrays import as_array, as_cells, as_table
 from arborshap.rows.columns import columns_of
+from arborshap.rows.containers import rows_inside
 from arborshap.rows.numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
 
 Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
@@ -143,7 +144,8 @@ def read_rows(
     Parameters
     ----------
     data
-        A matrix, list of lists, pandas or polars DataFrame, pyarrow Table or RecordBatch, or scipy.sparse matrix.
+        A matrix, list of lists, pandas or polars DataFrame, pyarrow Table or RecordBatch, scipy.sparse matrix, XGBoost
+        DMatrix or CatBoost Pool.
     what
         What to call the rows in messages, such as ``"X"`` or ``"data"``.
     names
@@ -183,6 +185,10 @@ def read_rows(
         return _read_frame(found, what, encode)
     elif is_sparse(data):
         matrix = matrix_from_sparse(data, what, sparse_zero_is_missing)
+    elif (inside := rows_inside(data, what)) is not None:
+        matrix, own_names = inside
+        if own_names is not None and names is not None:
+            matrix = np.require(matrix[:, order_of(own_names, names, what)], matrix.dtype, ["C"])
     else:
         matrix = matrix_from_array(as_table(data, what), what, names)
     check_width(matrix.shape[1], what, n_features)
@@ -215,11 +221,18 @@ def as_some_rows(data: Any, what: str) -> Any:
     """Turn a single row into a matrix or frame of one row; return anything else as it is."""
     if _is_series(data):
         return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
-    if frame_library(data) is None and not is_sparse(data):
-        array = as_array(data, what)
-        if array.ndim == 1:
-            return array.reshape(1, -1)
+    if is_one_row(data):
+        return as_array(data, what).reshape(1, -1)
     return data
+
+
+def is_one_row(data: Any) -> bool:
+    """Whether data are a single row outside a matrix: a pandas Series, a vector, or a list of cells."""
+    if isinstance(data, np.ndarray):
+        return data.ndim == 1 and data.dtype.names is None
+    if isinstance(data, (list, tuple)):
+        return len(data) > 0 and not any(np.ndim(cell) or isinstance(cell, Mapping) for cell in data[:1])
+    return _is_series(data)
 
 
 def is_sparse(data: Any) -> bool:
@@ -255,8 +268,8 @@ def column_names(data: Any) -> list[str] | None:
 
 def column_count(data: Any) -> int | None:
     """Return the number of columns of rows before they are read; ``None`` if they have no two-dimensional shape."""
-    shape: tuple[int, ...] = getattr(data, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else None
+    shape = getattr(data, "shape", None)
+    return int(shape[1]) if isinstance(shape, tuple) and len(shape) == 2 else None
 
 
 def check_names(names: Iterable[object], what: str) -> list[str]:

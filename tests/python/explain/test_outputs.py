@@ -279,9 +279,9 @@ def test_shap_rescales_in_the_same_way(output: Any) -> None:
     shap = pytest.importorskip("shap")
     booster = xgboost_cases.train("binary", {"objective": "binary:logistic"})
     X, Z = data().X[:20], data().X[50:80]
-    y = [data().binary[:20]] if output == "log_loss" else []
-    theirs = shap.TreeExplainer(booster, Z, model_output=output).shap_values(X, *y)
-    ours = TreeExplainer(booster, Z, model_output=output).shap_values(X, *y)
+    y = data().binary[:20] if output == "log_loss" else None
+    theirs = shap.TreeExplainer(booster, Z, model_output=output).shap_values(X, y)
+    ours = TreeExplainer(booster, Z, model_output=output).shap_values(X, y)
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
 
 
