@@ -16,7 +16,7 @@ from typing import Any
 import venvs
 
 SMOKE_TESTS = ("tests/python/project/test_package.py", "tests/python/project/test_smoke.py")
-MODEL_TESTS = ("tests/python/models",)
+MODEL_TESTS = ("tests/python/models", "tests/python/steps")
 OLDEST_TESTS = ("tests/python/project/test_smoke.py", *MODEL_TESTS, "tests/python/rows/test_frames.py")
 OLD_PYTHONS = ("3.11", "3.12")
 """The versions for which the oldest libraries have wheels."""

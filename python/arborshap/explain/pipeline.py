@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
+from arborshap.explain.replay import ReplayedColumns
 from arborshap.explain.verify import verify
 from arborshap.game.groups import Groups, players_of
 from arborshap.game.relations import (
@@ -33,7 +34,9 @@ from arborshap.models.wrappers.passing import inside
 from arborshap.rows.frames import Rows, advice_on_types, as_some_rows
 from arborshap.rows.numbers import Matrix
 from arborshap.rows.raw import RawRows, mixed_rows, some_rows
+from arborshap.steps.writing import write
 
+_SEEN = 64  # rows that are kept to check what is saved
 _MIXED = 32  # mixed rows that test the relation between raw columns and features
 
 
@@ -110,6 +113,7 @@ class RawColumns:
                     "ColumnTransformer"
                 )
             width = int(shape[1])
+        self._seen: Any = None
         self._pipeline = pipeline
         self._steps = _as_they_are(steps)
         self.n_columns = width
@@ -149,6 +153,30 @@ class RawColumns:
         names = names_out(self._steps[-1][1])
         return names or [f"feature {j}" for j in range(len(self._relation.sources))]
 
+    def replayed(self, model: Model) -> ReplayedColumns:
+        """Return the same steps as plain data, checked on the first rows that were read.
+
+        Raises
+        ------
+        InputError
+            If a step cannot be written as data; the message names the step.
+        """
+        steps = [(name, write(step, name)) for name, step in self._steps]
+        replay = ReplayedColumns(self.n_columns, self.column_names, self._wants_array, steps, self.feature_names())
+        if self._seen is not None:
+            theirs = self._features(self._seen, "data", model)
+            ours = replay.features_of(self._seen, "data", model)
+            if ours.dtype != theirs.dtype or not np.array_equal(ours, theirs, equal_nan=True):
+                feature = int((~((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))).any(axis=0).argmax())
+                raise InputError(
+                    f"the explainer cannot be saved: without scikit-learn, the pipeline's steps make other numbers of "
+                    f"the first rows, in feature {replay.features[feature]!r}; pickle the explainer instead"
+                )
+        return replay
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_seen": None}  # a pickle need not hold the user's rows
+
     def read(self, data: Any, what: str, names: Sequence[str] | None, model: Model, *, one: bool) -> Rows:
         """Read raw rows, and let the steps transform them into what the model reads.
 
@@ -169,6 +197,8 @@ class RawColumns:
         rows = raw.as_array() if self._wants_array else raw.as_frame(self.column_names)
         with advice_on_types(data):
             features = self._features(rows, what, model)
+        if self._seen is None and len(features):
+            self._seen = some_rows(rows, np.arange(min(_SEEN, len(features))))
         return Rows(features, raw.names, raw.labels, raw.cells, raw.frame_kind, rows)
 
     def verify(self, rows: Rows, model: Model, what: str, n_threads: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Self
 from arborshap._util.checks import checked_names
 from arborshap._util.notices import warn
 from arborshap.explain.pipeline import RawColumns, split_pipeline
+from arborshap.explain.replay import ReplayedColumns
 from arborshap.explain.verify import verify as verify_margins
 from arborshap.explain.verify import verify_given
 from arborshap.game.columns import Columns
@@ -47,7 +48,7 @@ class Reader:
 
     model: Model
     columns: Columns
-    pipeline: RawColumns | None
+    pipeline: RawColumns | ReplayedColumns | None
     gate: Gate
 
     @classmethod
@@ -147,7 +148,7 @@ class Reader:
 
 def _read(
     model: Model,
-    pipeline: RawColumns | None,
+    pipeline: RawColumns | ReplayedColumns | None,
     gate: Gate,
     matched: Sequence[str] | None,
     rows: Any,

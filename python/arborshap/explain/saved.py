@@ -22,6 +22,7 @@ from arborshap.explain.labels import MODEL_OUTPUTS
 from arborshap.explain.outputs import output_of
 from arborshap.explain.pipeline import RawColumns
 from arborshap.explain.reader import Gate, Reader
+from arborshap.explain.replay import ReplayedColumns
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State
 from arborshap.forest import Forest
@@ -39,12 +40,8 @@ Numbers: TypeAlias = dict[str, NDArray[np.float64]]
 
 def to_bytes(state: State) -> bytes:
     """Return an explainer as bytes that need no other Python object."""
-    if state.reader.pipeline is not None:
-        raise InputError(
-            "the explainer of a Pipeline cannot be saved, because only pickle can store its steps. Pickle the "
-            "explainer, or save an explainer of the last step with the transformed rows and groups=pipeline[:-1]"
-        )
-    return _written(state, describe(state.reader.model.encode))
+    pipeline, model = state.reader.pipeline, state.reader.model
+    return _written(state, describe(model.encode), None if pipeline is None else pipeline.replayed(model))
 
 
 def from_bytes(data: Readable, n_jobs: int | None, memory_limit: int | None, limits: Limits) -> State:
@@ -87,14 +84,18 @@ def to_pickle(state: State) -> tuple[Any, ...]:
 
 
 def from_pickle(
-    data: bytes, n_jobs: int | None, memory_limit: int | None, pipeline: RawColumns | None, encode: Encode | None
+    data: bytes,
+    n_jobs: int | None,
+    memory_limit: int | None,
+    pipeline: RawColumns | ReplayedColumns | None,
+    encode: Encode | None,
 ) -> State:
     """Put together an explainer that `to_pickle` took apart."""
     state, _ = _read(data, n_jobs, memory_limit, encode)
     return replace(state, reader=replace(state.reader, pipeline=pipeline))
 
 
-def _written(state: State, recoding: dict[str, Any] | None) -> bytes:
+def _written(state: State, recoding: dict[str, Any] | None, replay: ReplayedColumns | None = None) -> bytes:
     model, columns = state.reader.model, state.columns
     about = {
         "link": model.link.to_json(),
@@ -121,8 +122,11 @@ def _written(state: State, recoding: dict[str, Any] | None) -> bytes:
     if state.output_names is not None:
         texts["outputs"] = list(state.output_names)
     numbers = {}
+    if replay is not None:
+        described, numbers["steps"] = replay.description()
+        texts["steps"] = [described]
     if state.rescaled is not None:
-        numbers = {
+        numbers |= {
             "background": np.ravel(state.rescaled.background).astype(np.float64),
             "background_shares": np.ascontiguousarray(state.rescaled.shares),
         }
@@ -160,13 +164,14 @@ def _read(
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
     columns = _columns(about, core, model, has_pipeline=has_pipeline)
-    reader = Reader(model, columns, None, gate)
+    replay = _replay(about, numbers, columns, core.forest.n_features) if "steps" in texts else None
+    reader = Reader(model, columns, replay, gate)
     try:
         state = State.of(reader, settings, core)
     except InputError as error:
         raise ModelError(f"the saved engine cannot explain the saved model: {error}") from error
     state = replace(state, output_names=tuple(about.texts("outputs", None)) if "outputs" in texts else None)
-    return _with_output(state, about, numbers), has_pipeline
+    return _with_output(state, about, numbers), has_pipeline and replay is None
 
 
 def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model:
@@ -216,6 +221,16 @@ def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline
         player_names=tuple(about.texts("players", core.n_players)),
         spaces_are_underscores=model.spaces_are_underscores and not has_pipeline,
     )
+
+
+def _replay(about: _About, numbers: Numbers, columns: Columns, n_features: int) -> ReplayedColumns:
+    vector = numbers.get("steps")
+    if vector is None:
+        raise ModelError("the saved steps of the pipeline have no numbers")
+    replay = ReplayedColumns.from_description(about.only("steps"), vector, n_features)
+    if replay.n_columns != len(columns.names):
+        raise ModelError("the saved names do not fit the pipeline's columns")
+    return replay
 
 
 def _with_output(state: State, about: _About, numbers: Numbers) -> State:

@@ -37,8 +37,8 @@ class RawRows:
         kind = frame_library(data)
         if kind is not None:
             found = frame_in_order(data, kind, what, names, n_columns)
-            frame = found.frame.to_pandas() if kind == "pyarrow" else found.frame
-            return cls(frame, found.own_names, found.labels, lambda: np.asarray(frame.to_numpy()), found.frame_kind)
+            frame = _as_pandas(found.frame) if kind == "pyarrow" else found.frame
+            return cls(frame, found.own_names, found.labels, lambda: _cells(frame), found.frame_kind)
         if is_sparse(data):
             sparse = data.tocsr()
             check_width(sparse.shape[1], what, n_columns)
@@ -60,6 +60,23 @@ class RawRows:
         except ImportError:
             return self.rows
         return pandas.DataFrame(self.rows, columns=list(names)).infer_objects()
+
+
+def _as_pandas(table: Any) -> Any:
+    """Turn a pyarrow table into a pandas frame if pandas is installed."""
+    try:
+        return table.to_pandas()
+    except ImportError:
+        return table
+
+
+def _cells(frame: Any) -> NDArray[Any]:
+    if frame_library(frame) != "pyarrow":
+        return np.asarray(frame.to_numpy())
+    cells = np.empty((frame.num_rows, frame.num_columns), dtype=object)
+    for j, column in enumerate(frame.columns):
+        cells[:, j] = column.to_pylist()
+    return cells
 
 
 def some_rows(rows: Any, positions: NDArray[np.intp]) -> Any:
