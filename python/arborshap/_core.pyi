@@ -164,6 +164,10 @@ class Explainer:
         """Compute an index: (rows, players, outputs), or (rows, players, players, outputs) for an index of pairs."""
     def explain_population(self, population: Background, index: IndexName, *, n_threads: int) -> NDArray[np.float64]:
         """Compute the mean of an index over counted rows: (players[, players], outputs)."""
+    def standard_error(
+        self, rows: Matrix, index: IndexName, *, n_threads: int, progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """Compute the standard error of each number that `explain` gives, because the background is a sample."""
     def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:
         """Plan a call with this number of rows."""
     def explain_pairs(

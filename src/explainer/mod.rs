@@ -8,12 +8,14 @@
 //! | `tables` | the tables that are kept, and when they are built |
 //! | `pairs` | the values of every pair |
 //! | `population` | the mean over a population that was counted |
+//! | `standard_error` | how far values may be off because the background is a sample |
 
 mod absent;
 mod build;
 mod pairs;
 mod parts;
 mod population;
+mod standard_error;
 mod tables;
 
 use std::sync::OnceLock;
@@ -27,7 +29,7 @@ use crate::engine::compiled::Compiled;
 use crate::engine::expected_value::{Known, expected_value};
 use crate::engine::plan::{Circumstances, Engine, Plan, Way};
 use crate::engine::tables::PatternForest;
-use crate::engine::task::Task;
+use crate::engine::task::{BackgroundRows, Task};
 use crate::engine::{cover, fingerprint, ranked, sparse, traversal};
 use crate::error::{Argument, Error, Result};
 use crate::forest::Forest;
@@ -201,11 +203,17 @@ impl Explainer {
             let problem = format!("the plan is for {} rows, but {} are given", plan.n_rows, rows.len());
             return Err(Error::input(Argument::Plan, problem));
         }
-        self.run(plan, rows.into(), job)
+        self.run(plan, rows.into(), None, job)
     }
 
-    /// Carries out a plan for as many rows.
-    fn run(&self, plan: &Plan, rows: RowSource<'_>, job: &Job) -> Result<Vec<f64>> {
+    /// Carries out a plan for as many rows; for trees without tables, perhaps against another background.
+    fn run(
+        &self,
+        plan: &Plan,
+        rows: RowSource<'_>,
+        instead: Option<&BackgroundRows<'_>>,
+        job: &Job,
+    ) -> Result<Vec<f64>> {
         let compiled = &self.compiled;
         let per_output = plan.index.cells(compiled.n_players).unwrap_or(usize::MAX);
         let mut out = zeros("the result", &[rows.len(), per_output, compiled.n_outputs])?;
@@ -225,7 +233,7 @@ impl Explainer {
             Absent::Cover { .. } => cover::explain(&task(&trees.walk), &mut out)?,
             Absent::Background(_) if stages == 0 => {}
             Absent::Background(reference) => {
-                let background = reference.rows()?;
+                let background = instead.map_or_else(|| reference.rows(), |&background| Ok(background))?;
                 ranked::explain(&task(&trees.counts), &background, &mut out)?;
                 sparse::explain(&task(&trees.pairs), &background, &mut out)?;
                 traversal::average(&task(&trees.walk), &background, &mut out)?;

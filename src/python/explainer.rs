@@ -12,6 +12,7 @@ use super::forest::PyForest;
 use super::plan::{PyPlan, engine_named, index_named};
 use super::run::{Effort, guarded, run};
 use crate::explainer::Explainer;
+use crate::index::Index;
 use crate::saved::Notes;
 
 /// A forest, its players and its background, ready to explain rows.
@@ -25,6 +26,15 @@ const SHORT: f64 = 1e-3;
 
 /// Lists of numbers by name.
 type Numbers<'py> = BTreeMap<String, Bound<'py, PyArray1<f64>>>;
+
+impl PyExplainer {
+    /// The shape of a result: these axes, then players or pairs of players, then outputs.
+    fn shape(&self, first: &[usize], index: Index) -> Vec<usize> {
+        let (p, k) = (self.explainer.n_players(), self.explainer.n_outputs());
+        let players = &[p, p][..index.order() as usize];
+        [first, players, &[k]].concat()
+    }
+}
 
 #[pymethods]
 impl PyExplainer {
@@ -171,9 +181,7 @@ impl PyExplainer {
         // Short work needs no other thread, neither to share it nor to wait for Ctrl-C meanwhile.
         let effort = if plan.seconds > SHORT { Effort::Long(threads) } else { Effort::Short };
         let values = run(py, effort, progress.as_ref(), |job| explainer.carry_out(&plan, &rows, job))?;
-        let (n, p, k) = (rows.len(), explainer.n_players(), explainer.n_outputs());
-        let shape: &[usize] = if index.order() == 1 { &[n, p, k] } else { &[n, p, p, k] };
-        array(py, values, shape)
+        array(py, values, &self.shape(&[rows.len()], index))
     }
 
     /// The mean of an index over a population: (players, outputs), or (players, players, outputs).
@@ -191,9 +199,26 @@ impl PyExplainer {
         let values = run(py, Effort::Long(threads), None, |job| {
             explainer.explain_population(&population.background()?, index, job)
         })?;
-        let (p, k) = (explainer.n_players(), explainer.n_outputs());
-        let shape: &[usize] = if index.order() == 1 { &[p, k] } else { &[p, p, k] };
-        array(py, values, shape)
+        array(py, values, &self.shape(&[], index))
+    }
+
+    /// The standard error of each number that `explain` gives, because the background is a sample.
+    #[pyo3(signature = (rows, index, *, n_threads, progress=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn standard_error<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        index: &str,
+        n_threads: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let index = index_named(py, index)?;
+        let threads = positive(py, "n_threads", n_threads)?;
+        let (explainer, rows) = (&self.explainer, rows.rows(py)?);
+        let errors =
+            run(py, Effort::Long(threads), progress.as_ref(), |job| explainer.standard_error(&rows, index, job))?;
+        array(py, errors, &self.shape(&[rows.len()], index))
     }
 
     /// How a call with that many rows would be carried out, and why.

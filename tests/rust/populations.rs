@@ -76,6 +76,38 @@ proptest! {
     }
 }
 
+/// The weighted standard error of the mean over the pairs of every row: (rows, cells).
+fn errors_of_pairs(pairs: &[f64], n: usize, weights: &[f64]) -> Vec<f64> {
+    let (m, total) = (weights.len(), weights.iter().sum::<f64>());
+    let cells = pairs.len() / (n * m);
+    let error = |x: usize, cell: usize| {
+        let value = |z: usize| pairs[(x * m + z) * cells + cell];
+        let mean: f64 = (0..m).map(|z| weights[z] / total * value(z)).sum();
+        let squares: f64 = (0..m).map(|z| (weights[z] / total * (value(z) - mean)).powi(2)).sum();
+        (squares * m as f64 / (m - 1) as f64).sqrt()
+    };
+    (0..n).flat_map(|x| (0..cells).map(move |cell| (x, cell))).map(|(x, cell)| error(x, cell)).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    #[test]
+    fn standard_errors_are_those_of_pairs(mut c in choices()) {
+        let (n, m) = (1 + c.below(3), 2 + c.below(12));
+        let mut case = if c.flag() { deep(&mut c, n, m) } else { Case::sized(&mut c, n, m) };
+        case.weights = c.flag().then(|| (0..m).map(|_| 0.25 + c.below(9) as f64 / 8.0).collect());
+        let explainer = case.explainer();
+        let got = explainer.standard_error(&case.x.rows(), INDICES[0], &Job::new(2)).expect("it has rows");
+        let pairs = explainer.explain_pairs(&case.x.rows(), None, &Job::new(1)).expect("it has rows");
+        let want = errors_of_pairs(&pairs, n, &case.weights.unwrap_or_else(|| vec![1.0; m]));
+        // Differences of squares leave errors of the order of the root of the rounding.
+        for (got, want) in got.iter().zip(&want) {
+            prop_assert!((got - want).abs() <= 1e-7 * LARGEST_VALUE, "{} instead of {}", got, want);
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let mut c = Choices::fixed(5, 100_000);
@@ -90,4 +122,9 @@ fn what_cannot_be_compared_is_refused() {
     let none = Intake::new(&case.forest, &case.players, &job).and_then(|intake| intake.empty()).expect("no rows");
     assert!(message(case.explainer().explain_population(&none, INDICES[0], &job)).contains("has no rows"));
     assert!(population.clone().subtract(counted(&other, &other.x, None)).is_err());
+    let alone = Case { z: case.z.row(0), ..deep(&mut c, 3, 4) };
+    let error = |explainer: &Explainer| message(explainer.standard_error(&case.x.rows(), INDICES[0], &job));
+    assert!(error(&alone.explainer()).contains("at least two background rows"));
+    let merged = Explainer::builder(&case.forest).merged_background(population).build(&job).expect("a valid case");
+    assert!(error(&merged).contains("has lost its order"));
 }

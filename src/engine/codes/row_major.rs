@@ -3,6 +3,22 @@
 use super::{BLOCK, Code, CodedRows, Codes, Columns, of_width, with_codes};
 
 impl CodedRows {
+    /// Some of the rows.
+    pub(crate) fn select(&self, chosen: impl ExactSizeIterator<Item = usize>) -> Self {
+        let (len, size) = (chosen.len(), BLOCK * self.n_columns);
+        let codes = with_codes!(&self.codes, codes => {
+            let mut out = vec![Default::default(); len.div_ceil(BLOCK) * size];
+            for (to, from) in chosen.enumerate() {
+                let (block, at) = self.block_of(codes, from);
+                for column in 0..self.n_columns {
+                    out[to / BLOCK * size + column * BLOCK + to % BLOCK] = block[column * BLOCK + at];
+                }
+            }
+            Code::wrap(out)
+        });
+        Self { codes, len, n_columns: self.n_columns }
+    }
+
     /// The codes, row after row.
     pub(crate) fn row_major(&self) -> Codes {
         let at = |row: usize, column: usize| row / BLOCK * BLOCK * self.n_columns + column * BLOCK + row % BLOCK;
