@@ -165,7 +165,7 @@ class Explainer:
     def explain_population(self, population: Background, index: IndexName, *, n_threads: int) -> NDArray[np.float64]:
         """Compute the mean of an index over counted rows: (players[, players], outputs)."""
     def standard_error(
-        self, rows: Matrix, index: IndexName, *, n_threads: int, progress: Progress | None = None
+        self, rows: Matrix | None, index: IndexName, *, n_threads: int, progress: Progress | None = None
     ) -> NDArray[np.float64]:
         """Compute the standard error of each number that `explain` gives, because the background is a sample."""
     def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:

@@ -4,7 +4,7 @@
 //! each part, and the spread of these results says how much the mean over all of them varies.
 
 use super::Explainer;
-use crate::engine::codes::CodedRows;
+use crate::engine::codes::{CodedRows, RowSource};
 use crate::engine::plan::Engine;
 use crate::engine::task::BackgroundRows;
 use crate::error::{Argument, Error, Result};
@@ -14,14 +14,19 @@ use crate::rows::Rows;
 
 /// Parts of a background: enough for an error that is itself within about an eighth.
 const PARTS: usize = 30;
+/// Rows of the background that stand for all rows, if none are given.
+const OWN_ROWS: usize = 200;
 
 impl Explainer {
     /// The standard error of each number that [`explain`](Self::explain) gives, because the background is a sample.
     ///
     /// Background row r is in part r modulo 30, or a part of its own if there are fewer rows. A background that came in
-    /// parts has lost the order of its rows and is refused.
-    pub fn standard_error(&self, rows: &Rows<'_>, index: Index, job: &Job) -> Result<Vec<f64>> {
-        rows.expect_width(Argument::Data, self.forest.n_features())?;
+    /// parts has lost the order of its rows and is refused. Without `rows`, up to 200 rows of the background itself are
+    /// explained.
+    pub fn standard_error(&self, rows: Option<&Rows<'_>>, index: Index, job: &Job) -> Result<Vec<f64>> {
+        if let Some(rows) = rows {
+            rows.expect_width(Argument::Data, self.forest.n_features())?;
+        }
         let cannot = |problem: &str| Error::input(Argument::Background, problem);
         let Some(reference) = self.reference() else {
             return Err(cannot("values without a background have no sampling error; give a background"));
@@ -35,11 +40,14 @@ impl Explainer {
         if n_parts < 2 {
             return Err(cannot("a standard error needs at least two background rows"));
         }
+        let step = background.rows.len().div_ceil(OWN_ROWS);
+        let own = background.rows.select((0..background.rows.len()).step_by(step));
+        let rows = rows.map_or_else(|| RowSource::from(&own), RowSource::from);
         let plan = self.plan(rows.len(), index, Engine::Counts)?;
         let mut spread = Spread::default();
         for part in 0..n_parts {
             let some = Part::new(&background, part, n_parts);
-            spread.add(some.weight, self.run(&plan, rows.into(), Some(&some.rows()), job)?);
+            spread.add(some.weight, self.run(&plan, rows, Some(&some.rows()), job)?);
         }
         Ok(spread.standard_error())
     }

@@ -202,23 +202,28 @@ impl PyExplainer {
         array(py, values, &self.shape(&[], index))
     }
 
-    /// The standard error of each number that `explain` gives, because the background is a sample.
+    /// The standard error of each number that `explain` gives, because the background is a sample; without rows, of some
+    /// of the background's own.
     #[pyo3(signature = (rows, index, *, n_threads, progress=None))]
     #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
     fn standard_error<'py>(
         &self,
         py: Python<'py>,
-        rows: Matrix<'py>,
+        rows: Option<Matrix<'py>>,
         index: &str,
         n_threads: usize,
         progress: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let index = index_named(py, index)?;
         let threads = positive(py, "n_threads", n_threads)?;
-        let (explainer, rows) = (&self.explainer, rows.rows(py)?);
-        let errors =
-            run(py, Effort::Long(threads), progress.as_ref(), |job| explainer.standard_error(&rows, index, job))?;
-        array(py, errors, &self.shape(&[rows.len()], index))
+        let rows = rows.as_ref().map(|rows| rows.rows(py)).transpose()?;
+        let explainer = &self.explainer;
+        let errors = run(py, Effort::Long(threads), progress.as_ref(), |job| {
+            explainer.standard_error(rows.as_ref(), index, job)
+        })?;
+        let per_row: usize = self.shape(&[], index).iter().product();
+        let n = rows.map_or(errors.len() / per_row.max(1), |rows| rows.len());
+        array(py, errors, &self.shape(&[n], index))
     }
 
     /// How a call with that many rows would be carried out, and why.

@@ -98,9 +98,12 @@ proptest! {
         let mut case = if c.flag() { deep(&mut c, n, m) } else { Case::sized(&mut c, n, m) };
         case.weights = c.flag().then(|| (0..m).map(|_| 0.25 + c.below(9) as f64 / 8.0).collect());
         let explainer = case.explainer();
-        let got = explainer.standard_error(&case.x.rows(), INDICES[0], &Job::new(2)).expect("it has rows");
+        let got = explainer.standard_error(Some(&case.x.rows()), INDICES[0], &Job::new(2)).expect("it has rows");
         let pairs = explainer.explain_pairs(&case.x.rows(), None, &Job::new(1)).expect("it has rows");
         let want = errors_of_pairs(&pairs, n, &case.weights.unwrap_or_else(|| vec![1.0; m]));
+        let own = explainer.standard_error(None, INDICES[0], &Job::new(1)).expect("it has rows");
+        let same = explainer.standard_error(Some(&case.z.rows()), INDICES[0], &Job::new(1)).expect("it has rows");
+        assert_same(&own, &same, "the background's own rows");
         // Differences of squares leave errors of the order of the root of the rounding.
         for (got, want) in got.iter().zip(&want) {
             prop_assert!((got - want).abs() <= 1e-7 * LARGEST_VALUE, "{} instead of {}", got, want);
@@ -123,7 +126,7 @@ fn what_cannot_be_compared_is_refused() {
     assert!(message(case.explainer().explain_population(&none, INDICES[0], &job)).contains("has no rows"));
     assert!(population.clone().subtract(counted(&other, &other.x, None)).is_err());
     let alone = Case { z: case.z.row(0), ..deep(&mut c, 3, 4) };
-    let error = |explainer: &Explainer| message(explainer.standard_error(&case.x.rows(), INDICES[0], &job));
+    let error = |explainer: &Explainer| message(explainer.standard_error(Some(&case.x.rows()), INDICES[0], &job));
     assert!(error(&alone.explainer()).contains("at least two background rows"));
     let merged = Explainer::builder(&case.forest).merged_background(population).build(&job).expect("a valid case");
     assert!(error(&merged).contains("has lost its order"));

@@ -17,6 +17,7 @@ from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
 from arborshap.explain.background import Background, with_its_column
+from arborshap.explain.contrasts import background_size_for, contrast_of, standard_error_of
 from arborshap.explain.facts import Facts, facts_of
 from arborshap.explain.given import Given
 from arborshap.explain.importance import SumOfSizes, number_of_players, sum_of_sizes, top_values, value_chunks
@@ -27,7 +28,7 @@ from arborshap.explain.provenance import Provenance
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State, compiled
-from arborshap.explain.values import base_values_of, contrast_of, pair_values_of, values_of
+from arborshap.explain.values import base_values_of, pair_values_of, values_of
 from arborshap.forest import Forest
 from arborshap.game.groups import Groups
 from arborshap.game.indices import (
@@ -577,14 +578,50 @@ class TreeExplainer:
         -------
         Explanation
             The explanation of a single row: its values sum to h(x) - h(z), and its base value is h(z). If x is one row,
-            `data` is x; if z is one row, `reference` is z.
+            `data` is x; if z is one row, `reference` is z. If either holds several rows, `standard_error` says how far
+            each value may be off because these rows are samples.
         """
         reader = self._state.reader
         ours, theirs = reader.read(x, "x", one=True), reader.read(z, "z", one=True)
-        mean, base = contrast_of(self._state, ours.matrix, theirs.matrix)
-        explanation = self._explanation(mean, base, ours, "shapley")
+        contrast = contrast_of(self._state, ours.matrix, theirs.matrix)
+        explanation = self._explanation(contrast.values, contrast.base, ours, "shapley")
+        explanation.standard_error = contrast.standard_error
         explanation.reference = theirs.shown[0].copy() if len(theirs.matrix) == 1 else None
         return explanation[0]
+
+    def standard_error(
+        self, X: Any, *, index: IndexName = "shapley", progress: bool | Report = False
+    ) -> NDArray[np.float64]:
+        """Compute how far each value may be off because the background is a sample.
+
+        The background is dealt out to 30 parts, and the rows are explained against each of them: the spread of the
+        results gives the standard error of their mean. The cost is that of 30 explanations.
+
+        Parameters
+        ----------
+        X
+            The rows, in any form that `data` may have.
+        index
+            The index; see `__call__`.
+        progress
+            ``True`` shows a bar; a function is called with the fraction done.
+
+        Returns
+        -------
+        array
+            One standard error per value, in the shape of `values`.
+        """
+        checked_choice("index", index, INDICES)
+        return standard_error_of(self._state, self._state.reader.matrix(X), index, progress)
+
+    def background_size(self, error: float, X: Any = None) -> int:
+        """Return how many background rows the Shapley values need for a standard error of at most `error`.
+
+        The error falls with the square root of the number of background rows. It is measured with the present
+        background, as the root mean square over the rows of X, for the player (and output) where it is largest.
+        Without X, up to 200 rows of the background stand for the rows to be explained.
+        """
+        return background_size_for(self._state, error, None if X is None else self._state.reader.matrix(X))
 
     @classmethod
     def from_batches(

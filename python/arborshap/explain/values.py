@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import check_fits, checked_dtype
 from arborshap._util.progress import Report, reporting
-from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
-from arborshap.explain.rescaled import Rescaled
-from arborshap.explain.state import State, compiled
+from arborshap.explain.state import State
 from arborshap.game.indices import IndexName, order_of_index
 from arborshap.rows.numbers import Matrix
 
@@ -44,7 +42,7 @@ def values_of(
         return state.core.explain(chunk, index, engine=settings.engine, n_threads=settings.n_threads, progress=report)
 
     players = (state.columns.n_players,) * order_of_index(index)
-    return _in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), dtype, progress)
+    return in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), dtype, progress)
 
 
 def pair_values_of(
@@ -66,26 +64,7 @@ def pair_values_of(
         return state.core.explain_pairs(chunk, others, n_threads=state.settings.n_threads, progress=report)
 
     shape = (len(rows), n_others, state.columns.n_players, state.n_outputs)
-    return _in_chunks(state, compute, rows, shape, dtype, progress)
-
-
-def contrast_of(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, NDArray[np.float64]]:
-    """Compute the mean values of rows against other rows, (1, players[, outputs]), and the others' mean prediction."""
-    for what, rows in (("x", ours), ("z", theirs)):
-        if len(rows) == 0:
-            raise InputError(f"{what} has no rows; a contrast needs at least one row on each side")
-    settings, output = state.settings, None if state.rescaled is None else state.rescaled.output
-    against = compiled(state.reader, settings, theirs)
-    if output is None:
-        values = against.explain(ours, "shapley", engine=settings.engine, n_threads=settings.n_threads)
-        base = against.expected_value[np.newaxis]
-    elif output.labels is not None:
-        raise InputError("a contrast has no label, which a loss needs; use pair_values(x, z, y=...)")
-    else:
-        rescaled = Rescaled.of(output, state.forest, against, theirs, None, settings)
-        values = rescaled.explain(ours, None, "shapley", np.float64, False, settings)
-        base = rescaled.expected(None, 1)
-    return without_single_output(state, values.mean(axis=0, keepdims=True)), base
+    return in_chunks(state, compute, rows, shape, dtype, progress)
 
 
 def base_values_of(state: State, n_rows: int, y: Any) -> NDArray[np.float64]:
@@ -108,7 +87,7 @@ def without_single_output(state: State, values: Array) -> Array:
     return values.reshape(values.shape[:-1]) if state.n_outputs == 1 else values
 
 
-def _in_chunks(
+def in_chunks(
     state: State,
     compute: Callable[[Matrix, Report | None], NDArray[np.float64]],
     rows: Matrix,

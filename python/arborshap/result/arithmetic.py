@@ -30,6 +30,7 @@ class Arithmetic:
     data: NDArray[Any] | None
     row_labels: NDArray[Any] | None
     reference: NDArray[Any] | None
+    standard_error: NDArray[Any] | None
     provenance: Any
     frame_kind: Any
     axes: tuple[Axis, ...]
@@ -110,6 +111,7 @@ class Arithmetic:
         result = copy.copy(self)
         result.values = values
         result.provenance = None
+        result.standard_error = None
         result.adds_up = False
         return result
 

@@ -72,6 +72,10 @@ class Explanation(Arithmetic):
         The unit of the values, such as log-odds, by the model's link. The explainer sets it; without it, `model_output`
         tells what is known.
 
+    standard_error
+        How far each value may be off because the compared rows are samples, in the shape of `values`; ``None`` if they
+        are not. `TreeExplainer.contrast` sets it.
+
     Attributes
     ----------
     axes : tuple of Axis
@@ -107,6 +111,7 @@ class Explanation(Arithmetic):
         provenance: Any = None,
         frame_kind: FrameKind | None = None,
         unit: Unit | None = None,
+        standard_error: NDArray[Any] | None = None,
     ) -> None:
         self.values: NDArray[Any] = np.asarray(values)
         self.base_values: NDArray[Any] = np.asarray(base_values)
@@ -121,6 +126,7 @@ class Explanation(Arithmetic):
         self.reference = reference
         self.provenance = provenance
         self.frame_kind = frame_kind
+        self.standard_error = standard_error
         self.unit = Unit.of(model_output) if unit is None else unit
         self.adds_up = index != "banzhaf"
 
@@ -151,7 +157,9 @@ class Explanation(Arithmetic):
         picked = [axis.take(pick) for axis, pick in zip(self.axes, picks, strict=True)]
         result = copy.copy(self)
         for i in reversed(range(len(picks))):  # from the last axis, so that dropping one does not move the others
-            result.values = result.values[(slice(None),) * i + (picks[i],)]
+            at = (slice(None),) * i + (picks[i],)
+            result.values = result.values[at]
+            result.standard_error = None if result.standard_error is None else result.standard_error[at]
         result.axes = tuple(axis for axis, pick in zip(picked, picks, strict=True) if not isinstance(pick, int))
         for axis, pick in zip(picked, picks, strict=True):
             if axis.kind == "row":
@@ -316,6 +324,8 @@ class Explanation(Arithmetic):
         for axis, length in zip(self.axes, shape, strict=True):
             if axis.kind != "row" and len(axis.names) != length:
                 raise InputError(f"values of shape {shape} need {length} {axis.kind} names, got {len(axis.names)}")
+        if self.standard_error is not None and self.standard_error.shape != shape:
+            raise InputError(f"standard_error has shape {self.standard_error.shape}, but values have shape {shape}")
         base_shape = tuple(n for axis, n in zip(self.axes, shape, strict=True) if axis.kind != "player")
         if self.base_values.shape != base_shape:
             message = f"values of shape {shape} need base_values of shape {base_shape}, got {self.base_values.shape}"
