@@ -15,7 +15,6 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from arborshap import ArborshapError, InputError, TreeExplainer, __version__
@@ -26,8 +25,8 @@ MOST_ROWS = 10_000
 SMALL = 16
 """Rows explained right where they arrive: that takes less time than handing them to another thread."""
 
-Cell = Annotated[float, Strict()] | None
-"""A number, or null for a missing value; a text that looks like a number is an error."""
+Cell = Annotated[bool, Strict()] | Annotated[float, Strict()] | Annotated[str, Strict()] | None
+"""A number, true or false, the text of a category, or null for a missing value."""
 
 
 class Rows(BaseModel):
@@ -49,15 +48,18 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
     """Build the service around an explainer. If there are several outputs, they are the last axis of the values."""
     app = FastAPI(title="arborshap", version=__version__)
     columns = explainer.data_names
-    explainer.shap_values(np.zeros((1, len(columns))))  # the tables are built now and not at the first request
+    categories = explainer.categories
+    first = [None if name in categories else 0.0 for name in columns]
+    explainer.shap_values([first])  # the tables are built now and not at the first request
 
     def explained(wanted: Rows) -> dict[str, Any]:
-        matrix = matrix_of(wanted.rows, columns)
+        table = table_of(wanted.rows, columns)
         answer: dict[str, Any] = {"base_value": np.asarray(explainer.expected_value).tolist()}
         if wanted.top is None:
-            values = explainer.shap_values(matrix)
+            values = explainer.shap_values(table)
+            answer["prediction"] = (explainer.expected_value + values.sum(axis=1)).tolist()
             return answer | {"features": explainer.feature_names, "values": values.tolist()}
-        top = explainer.top_values(matrix, wanted.top)
+        top = explainer.top_values(table, wanted.top)
         names = np.array(explainer.feature_names, dtype=object)[top.players]
         return answer | {"features": names.tolist(), "values": top.values.tolist()}
 
@@ -68,7 +70,7 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
 
     @app.get("/health")
     async def health() -> dict[str, Any]:
-        return {"status": "ready", "version": __version__, "columns": columns}
+        return {"status": "ready", "version": __version__, "columns": columns, "categories": categories}
 
     @app.exception_handler(ArborshapError)
     async def refuse(_: Request, error: ArborshapError) -> JSONResponse:
@@ -84,8 +86,8 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
     return app
 
 
-def matrix_of(rows: Sequence[Any], columns: Sequence[str]) -> NDArray[np.float64]:
-    """Turn the rows of a request into a matrix, or say which row has too few or too many cells."""
+def table_of(rows: Sequence[Any], columns: Sequence[str]) -> list[list[Any]]:
+    """Turn the rows of a request into a table, or say which row has too few or too many cells."""
     if isinstance(rows[0], dict):
         wanted = set(columns)
         for number, row in enumerate(rows):
@@ -96,4 +98,4 @@ def matrix_of(rows: Sequence[Any], columns: Sequence[str]) -> NDArray[np.float64
     for number, row in enumerate(rows):
         if len(row) != len(columns):
             raise InputError(f"row {number} has {len(row)} values, but there are {len(columns)} columns")
-    return np.array(rows, dtype=np.float64)  # null, None here, becomes NaN: missing
+    return list(rows)

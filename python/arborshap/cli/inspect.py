@@ -12,6 +12,7 @@ from arborshap import Facts, TreeExplainer
 from arborshap.cli.explainers import is_saved
 from arborshap.forest import Forest
 from arborshap.models import Model, load
+from arborshap.models.recoding import known_categories
 
 _SHOWN = 10
 """Number of features listed for people; JSON lists all of them."""
@@ -29,6 +30,7 @@ def inspect(options: argparse.Namespace) -> None:
     found = _facts(forest) | {
         "library": about.library,
         "link": about.link.name if isinstance(about, Model) else about.link,
+        "categories": _categories(model) if explainer is None else explainer.categories,
     }
     if explainer is not None:
         found |= {"players": explainer.feature_names, "background_rows": explainer.facts().n_background}
@@ -43,6 +45,7 @@ def inspect(options: argparse.Namespace) -> None:
         ("features", f"{found['features']:,}, {sum(count > 0 for count in found['splits'].values()):,} used"),
         ("outputs", f"{outputs}, link {found['link']}"),
         ("categories", f"{found['categorical_splits']:,} splits on sets of categories"),
+        *((f"  {name}", _shown(known)) for name, known in found["categories"].items()),
         ("path-dependent", "yes" if found["has_cover"] else "no: the file has no training weights; give a background"),
     ]
     if explainer is not None:
@@ -70,6 +73,17 @@ def _facts(forest: Forest) -> dict[str, Any]:
         "base": forest.base.tolist(),
         "has_cover": forest.cover is not None,
     }
+
+
+def _categories(model: Model) -> dict[str, list[Any]]:
+    names = model.forest.feature_names or [f"x{j}" for j in range(model.forest.n_features)]
+    known = known_categories(model.encode, model.forest.n_features)
+    return {name: listed for name, listed in zip(names, known, strict=False) if listed is not None}
+
+
+def _shown(known: list[Any]) -> str:
+    texts = ", ".join(str(category) for category in known[:_SHOWN])
+    return texts if len(known) <= _SHOWN else f"{texts} and {len(known) - _SHOWN:,} more"
 
 
 def _most(splits: dict[str, int]) -> list[tuple[str, int]]:

@@ -223,6 +223,17 @@ class TreeExplainer:
         return list(self._state.columns.names)
 
     @property
+    def categories(self) -> dict[str, list[Any]]:
+        """The categories of each column that held categories in training, as far as the model records them.
+
+        Rows without types (lists, dicts, arrays of objects) may hold these categories as text.
+        """
+        if self._state.reader.pipeline is not None:
+            return {}
+        known = zip(self._state.columns.names, self._state.reader.categories, strict=False)
+        return {name: list(categories) for name, categories in known if categories is not None}
+
+    @property
     def state(self) -> State:
         """Everything the explainer consists of: the model, its columns and players, the settings, the compiled core."""
         return self._state

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.rows.categories import codes_by_name, column_of, is_category, position_codes
+from arborshap.rows.categories import cells_in, codes_by_name, column_of, has_text, is_category, position_codes
 from arborshap.rows.columns import numbers
+from arborshap.rows.records import Cells, codes_of_cells
 
 Category: TypeAlias = str | int | float | bool
 
@@ -36,8 +37,11 @@ class XGBoostRecoding:
     categories: list[list[Any] | None]
     missing: float = math.nan
 
+    takes_cells: ClassVar[bool] = True
+
     def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Recode rows."""
+        rows = _named_cells(rows)
         if isinstance(rows, np.ndarray):
             matrix = rows.astype(np.float64)
         else:
@@ -51,9 +55,11 @@ class XGBoostRecoding:
         known = self.categories[j]
         if known is None:
             return position_codes(name, column) if is_category(column) else numbers(name, column)
-        if not is_category(column):
-            raise InputError(f"column {name!r} held categories in training; give it a category type here too")
-        return codes_by_name(name, column, known, _refuse)
+        if is_category(column):
+            return codes_by_name(name, column, known, _refuse)
+        if has_text(column):
+            return codes_of_cells(name, cells_in(column), known)
+        raise InputError(f"column {name!r} held categories in training; give it a category type here too, or give text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +80,34 @@ class LightGBMRecoding:
     categories: list[list[Any]]
     category_columns: list[int]
 
+    takes_cells: ClassVar[bool] = True
+
     def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Recode rows."""
+        rows = _named_cells(rows)
         if isinstance(rows, np.ndarray):
             return rows.astype(np.float64)
         columns = [column_of(rows, j) for j in range(self.n_features)]
-        self._check_category_columns(columns)
-        known = iter(self.categories)
-        # LightGBM itself treats an unknown category as missing.
-        return np.column_stack(
-            [
-                codes_by_name(name, column, next(known), lambda *_: np.nan)
-                if is_category(column)
-                else numbers(name, column)
-                for name, column in columns
-            ]
-        )
+        found = [j for j, (_, column) in enumerate(columns) if self._holds_categories(j, column)]
+        self._check_category_columns(columns, found)
+        known = dict(zip(found, self.categories, strict=True))
+        return np.column_stack([self._column(known.get(j), *named) for j, named in enumerate(columns)])
 
-    def _check_category_columns(self, columns: list[tuple[str, Any]]) -> None:
+    def _column(self, known: list[Any] | None, name: str, column: Any) -> NDArray[np.float64]:
+        if known is None:
+            return numbers(name, column)
+        if is_category(column):
+            # LightGBM itself treats an unknown category as missing.
+            return codes_by_name(name, column, known, lambda *_: np.nan)
+        return codes_of_cells(name, cells_in(column), known)
+
+    def _holds_categories(self, j: int, column: Any) -> bool:
+        if len(self.category_columns) == len(self.categories) and has_text(column):
+            return j in self.category_columns
+        return is_category(column) or (has_text(column) and any(isinstance(cell, str) for cell in cells_in(column)))
+
+    def _check_category_columns(self, columns: list[tuple[str, Any]], found: list[int]) -> None:
         """Refuse another number of category columns than in training, as LightGBM does, and name them."""
-        found = [j for j, (_, column) in enumerate(columns) if is_category(column)]
         needed = len(self.categories)
         if len(found) == needed:
             return
@@ -121,12 +135,14 @@ class OrdinalRecoding:
 
     categories: list[list[Any] | None]
 
+    takes_cells: ClassVar[bool] = True
+
     def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Recode rows."""
         if isinstance(rows, np.ndarray):
-            columns = [(str(j), rows[:, j]) for j in range(rows.shape[1])]
             if rows.dtype.kind != "O" and any(known and _is_text(known) for known in self.categories):
                 raise InputError(TEXT_IN_A_MATRIX)
+            columns = [(str(j), rows[:, j]) for j in range(rows.shape[1])]
         else:
             columns = [column_of(rows, j) for j in range(len(self.categories))]
         return np.column_stack(
@@ -138,9 +154,9 @@ class OrdinalRecoding:
             return codes_by_name(name, column, known, lambda *_: np.nan)
         if known is not None and _is_text(known):
             position = {category: float(code) for code, category in enumerate(known)}
-            cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+            cells = cells_in(column)
             return np.array([position.get(cell, np.nan) if isinstance(cell, str) else np.nan for cell in cells])
-        values = column.astype(np.float64) if isinstance(column, np.ndarray) else numbers(name, column)
+        values = numbers(name, column)
         if known is None:
             return values
         if np.isinf(values).any():
@@ -193,6 +209,11 @@ def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
                         )
             return {"kind": name, **described}
     raise InputError("the model recodes its rows with a custom function, which cannot be saved; pickle the explainer")
+
+
+def _named_cells(rows: Any) -> Any:
+    """Give the columns of an array of objects their positions as names."""
+    return Cells.of(rows) if isinstance(rows, np.ndarray) and rows.dtype.kind == "O" else rows
 
 
 def _is_text(known: list[Any]) -> bool:

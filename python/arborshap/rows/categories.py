@@ -9,19 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
+from arborshap.rows.records import Cells
 
 Unknown: TypeAlias = Callable[[str, Any], float]
 """Returns the code of a category that the model never saw, given the column's name and the category."""
 
 
 def column_of(frame: Any, j: int) -> tuple[str, Any]:
-    """Return the name and the column at position `j` of a pandas, polars or pyarrow frame."""
+    """Return the name and the column at position `j` of a pandas, polars or pyarrow frame, or of a table of cells."""
+    if isinstance(frame, Cells):
+        return str(frame.names[j]), frame.table[:, j]
     if hasattr(frame, "iloc"):
         return str(frame.columns[j]), frame.iloc[:, j]
     if hasattr(frame, "schema") and hasattr(frame.schema, "names") and hasattr(frame, "column"):
         name = frame.schema.names[j]
         return name, frame.column(j)
     return str(frame.columns[j]), frame[frame.columns[j]]
+
+
+def has_text(column: Any) -> bool:
+    """Whether a column without a category type holds text, or nothing but missing cells that could stand for text."""
+    if isinstance(column, np.ndarray):
+        return bool(column.dtype.kind == "O")
+    kind = str(column.type if hasattr(column, "type") else column.dtype)
+    if kind in ("object", "str", "string", "large_string", "String", "Utf8", "Null", "null"):
+        return True
+    return hasattr(column, "isna") and bool(column.isna().all())  # a missing category in a row of a pandas frame
+
+
+def cells_in(column: Any) -> list[Any]:
+    """Return the cells of a column of any kind as Python objects."""
+    if hasattr(column, "to_pylist"):
+        return list(column.to_pylist())
+    return list(column.to_list() if hasattr(column, "to_list") else column)
 
 
 def is_category(column: Any) -> bool:

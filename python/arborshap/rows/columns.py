@@ -27,7 +27,9 @@ def columns_of(frame: Any, kind: str, names: list[str], what: str) -> Iterable[N
 
 
 def numbers(name: str, column: Any) -> NDArray[np.float64]:
-    """Read one column of a pandas, polars or pyarrow frame as float64."""
+    """Read one column of a pandas, polars or pyarrow frame, or of a table of cells, as float64."""
+    if isinstance(column, np.ndarray):
+        return np.asarray(floats(column, "", name), np.float64)
     kind = "pandas" if hasattr(column, "iloc") else "pyarrow" if hasattr(column, "type") else "polars"
     return np.asarray(floats(_READ[kind](column, name, ""), "", name), np.float64)
 

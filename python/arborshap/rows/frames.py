@@ -22,6 +22,7 @@ from arborshap.rows.arrays import as_array, as_cells, as_table
 from arborshap.rows.columns import columns_of
 from arborshap.rows.containers import rows_inside
 from arborshap.rows.numbers import Matrix, matrix_from_array, matrix_from_columns, matrix_from_sparse
+from arborshap.rows.records import Cells, is_records, table_of_records
 
 Encode: TypeAlias = Callable[[Any], NDArray[np.float64]]
 
@@ -144,8 +145,8 @@ def read_rows(
     Parameters
     ----------
     data
-        A matrix, list of lists, pandas or polars DataFrame, pyarrow Table or RecordBatch, scipy.sparse matrix, XGBoost
-        DMatrix or CatBoost Pool.
+        A matrix, list of lists or of dicts, pandas or polars DataFrame, pyarrow Table or RecordBatch, scipy.sparse
+        matrix, XGBoost DMatrix or CatBoost Pool.
     what
         What to call the rows in messages, such as ``"X"`` or ``"data"``.
     names
@@ -173,6 +174,8 @@ def read_rows(
         If they cannot be read as numbers, or if their columns are not the model's; the message names the column.
     """
     matrix: Matrix
+    if is_records(data):
+        data, names = table_of_records(data, what, names)
     if getattr(encode, "takes_text", False) and frame_library(data) is None and not is_sparse(data):
         table = as_cells(data, what)
         check_width(table.shape[1], what, n_features)
@@ -190,7 +193,12 @@ def read_rows(
         if own_names is not None and names is not None:
             matrix = np.require(matrix[:, order_of(own_names, names, what)], matrix.dtype, ["C"])
     else:
-        matrix = matrix_from_array(as_table(data, what), what, names)
+        table = as_table(data, what)
+        if encode is not None and table.dtype.kind in "OU":
+            check_width(table.shape[1], what, n_features)
+            cells = Cells.of(table, names) if getattr(encode, "takes_cells", False) else table.astype(object)
+            return Rows(_encoded(cells, encode, what), None, None, table)
+        matrix = matrix_from_array(table, what, names)
     check_width(matrix.shape[1], what, n_features)
     if encode is None:
         return Rows(matrix, None, None, matrix)
@@ -221,18 +229,21 @@ def as_some_rows(data: Any, what: str) -> Any:
     """Turn a single row into a matrix or frame of one row; return anything else as it is."""
     if _is_series(data):
         return data.to_frame().T.infer_objects()  # a row of mixed types is a Series of objects
+    if isinstance(data, Mapping):
+        return [data]
     if is_one_row(data):
         return as_array(data, what).reshape(1, -1)
     return data
 
 
 def is_one_row(data: Any) -> bool:
-    """Whether data are a single row outside a matrix: a pandas Series, a vector, or a list of cells."""
+    """Whether data are a single row outside a matrix: a pandas Series, a vector, a list of cells, or a dict."""
     if isinstance(data, np.ndarray):
         return data.ndim == 1 and data.dtype.names is None
     if isinstance(data, (list, tuple)):
         return len(data) > 0 and not any(np.ndim(cell) or isinstance(cell, Mapping) for cell in data[:1])
-    return _is_series(data)
+    is_vector = _root_module(data) == "polars" and type(data).__name__ == "Series"
+    return _is_series(data) or isinstance(data, Mapping) or is_vector
 
 
 def is_sparse(data: Any) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arborshap.rows.arrays import as_table
 from arborshap.rows.frames import FrameKind, check_width, frame_in_order, frame_library, is_sparse
+from arborshap.rows.records import is_records, table_of_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class RawRows:
             sparse = data.tocsr()
             check_width(sparse.shape[1], what, n_columns)
             return cls(sparse, None, None, sparse.toarray, None)
+        if is_records(data):
+            data, names = table_of_records(data, what, names)
         array = as_table(data, what)
         check_width(array.shape[1], what, n_columns)
         return cls(array, None, None, lambda: array, None)

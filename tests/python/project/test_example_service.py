@@ -9,8 +9,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
+from lightgbm import LGBMRegressor
 from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import TreeExplainer
@@ -52,6 +54,7 @@ def test_rows_by_position_and_by_name(client: TestClient, explainer: TreeExplain
     expected = {
         "base_value": explainer.expected_value,
         "features": NAMES,
+        "prediction": explainer(rows).predictions.tolist(),
         "values": explainer.shap_values(rows).tolist(),
     }
     by_name = [dict(zip(NAMES[::-1], row[::-1], strict=True)) for row in lists]
@@ -81,6 +84,27 @@ def test_several_outputs(service: ModuleType) -> None:
     assert np.shape(top["features"]) == np.shape(top["values"]) == (2, 1, 3)
 
 
+def test_categories_by_name(service: ModuleType) -> None:
+    rng = np.random.default_rng(0)
+    towns = pd.Categorical(rng.choice(["Bern", "Zürich"], 50))
+    frame = pd.DataFrame({"size": rng.normal(size=50), "town": towns, "member": rng.random(50) < 0.5})
+    model = LGBMRegressor(n_estimators=3, num_leaves=4, min_data_per_group=1, n_jobs=1, verbose=-1)
+    explainer = TreeExplainer(model.fit(frame, frame["size"] + 2.0 * (towns == "Bern")), frame)
+    client = TestClient(service.create_app(TreeExplainer.from_bytes(explainer.to_bytes())))
+    assert client.get("/health").json()["categories"] == {"town": ["Bern", "Zürich"]}
+    rows: list[dict[str, Any]] = [
+        {"size": 0.5, "town": "Zürich", "member": True},
+        {"size": None, "town": None, "member": False},
+    ]
+    answer = client.post("/explain", json={"rows": rows}).json()
+    typed = pd.DataFrame(rows).astype({"town": towns.dtype, "member": bool})
+    assert answer["values"] == explainer.shap_values(typed).tolist()
+    np.testing.assert_allclose(answer["prediction"], model.predict(typed))
+    unknown = client.post("/explain", json={"rows": [{**rows[0], "town": "Genf"}]})
+    assert unknown.status_code == 422
+    assert "'Genf', which is none of the categories of training: 'Bern', 'Zürich'" in unknown.json()["detail"]
+
+
 def test_health(client: TestClient) -> None:
     answer = client.get("/health").json()
     assert (answer["status"], answer["columns"]) == ("ready", NAMES)
@@ -91,8 +115,8 @@ def test_health(client: TestClient) -> None:
     [
         ({"rows": [[1, 2, 3], [1, 2]]}, "row 1 has 2 values, but there are 3 columns"),
         ({"rows": [{"a": 1, "b": 2, "x": 3}]}, "row 0: missing columns ['c'], unknown columns ['x']"),
-        ({"rows": [[1, 2, 3], [1, 2, "3"]]}, "rows.1.2: Input should be a valid number"),
-        ({"rows": [{"a": 1, "b": "2", "c": 3}]}, "rows.0.b: Input should be a valid number"),
+        ({"rows": [[1, 2, 3], [1, 2, "3"]]}, "row 1 of column 'c' is '3', not a number"),
+        ({"rows": [{"a": 1, "b": "2", "c": 3}]}, "row 0 of column 'b' is '2', not a number"),
         ({"rows": []}, "at least 1 item"),
         ({"rows": [[1, 2, 3]], "top": 4}, "k must be a number of players, from 1 to 3; got 4"),
         ({"rows": [[1, 2, 3]], "tpo": 1}, "tpo: Extra inputs"),
