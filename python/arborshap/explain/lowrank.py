@@ -70,8 +70,8 @@ def factors_of(curve: Curve, rows: Range, background: Range) -> Factors | None:
     functions = [step.function for step in curve.steps]
     if set(functions) == {"identity"}:
         return _Constant(float(np.prod([step.scale for step in curve.steps])))
-    if "signed square" in functions:
-        return None  # it is not smooth at 0
+    if "signed square" in functions or "interpolation" in functions:
+        return None  # they are not smooth
     first = curve.steps[0]
     if functions == ["square"]:
         return _Square(first, *sorted(first.argument(np.array(background)).tolist()))

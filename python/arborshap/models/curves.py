@@ -51,6 +51,17 @@ def signed_square_slope(a: Array, b: Array) -> Array:
     return np.asarray(np.where((a < 0.0) == (b < 0.0), total, across))
 
 
+def interpolation_slope(a: Array, b: Array, points: Array, values: Array) -> Array:
+    """Compute the mean slope of lines between points, with constants beyond; if a = b, the slope of the line there."""
+    a, b = np.broadcast_arrays(a, b)
+    lines = np.concatenate([[0.0], np.diff(values) / np.diff(points), [0.0]])
+    line = np.searchsorted(points, a, side="right")
+    # Within one line, the difference of two close values would lose digits.
+    across = (line != np.searchsorted(points, b, side="right")) & (a != b)
+    rise = np.interp(a, points, values) - np.interp(b, points, values)
+    return np.asarray(np.divide(rise, a - b, out=lines[line], where=across))
+
+
 def _decline(gap: Array) -> Array:
     """Compute (1 - exp(-gap)) / gap, which is 1 for no gap."""
     return np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0.0)
@@ -78,19 +89,28 @@ class Step:
     Attributes
     ----------
     function
-        ``"identity"``, ``"logistic"``, ``"exp"``, ``"softplus"`` or ``"signed square"``, which all increase, or
-        ``"square"``.
+        ``"identity"``, ``"logistic"``, ``"exp"``, ``"softplus"`` or ``"signed square"``, which all increase,
+        ``"square"``, or ``"interpolation"`` between points.
     scale, shift
         What is done to the argument first; the scale is not 0.
+    points, values
+        For an interpolation, the points in ascending order and the values there.
     """
 
     function: str
     scale: float = 1.0
     shift: float = 0.0
+    points: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.function not in _FUNCTIONS:
+        is_table = self.function == "interpolation"
+        if not is_table and self.function not in _FUNCTIONS:
             raise ModelError(f"there is no function {self.function!r}; choose from {', '.join(_FUNCTIONS)}")
+        if len(self.points) != len(self.values) or is_table != bool(self.points):
+            raise ModelError("an interpolation needs points and as many values, and no other function has them")
+        if is_table and not (np.isfinite([*self.points, *self.values]).all() and (np.diff(self.points) > 0).all()):
+            raise ModelError("the points of an interpolation must ascend, and they and their values must be finite")
         if not (np.isfinite(self.scale) and np.isfinite(self.shift) and self.scale != 0.0):
             raise ModelError(
                 f"a link cannot multiply the margin by {self.scale} and add {self.shift}: both must be finite numbers, "
@@ -103,11 +123,17 @@ class Step:
 
     def value(self, margins: Array) -> Array:
         """Evaluate the step."""
-        return _FUNCTIONS[self.function].value(self.argument(margins))
+        return self._function().value(self.argument(margins))
 
     def slope(self, a: Array, b: Array) -> Array:
         """Compute the mean slope between a and b."""
-        return np.asarray(self.scale * _FUNCTIONS[self.function].slope(self.argument(a), self.argument(b)))
+        return np.asarray(self.scale * self._function().slope(self.argument(a), self.argument(b)))
+
+    def _function(self) -> _Function:
+        if self.function != "interpolation":
+            return _FUNCTIONS[self.function]
+        points, values = np.array(self.points), np.array(self.values)
+        return _Function(lambda h: np.interp(h, points, values), lambda a, b: interpolation_slope(a, b, points, values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +153,19 @@ class Curve:
     @classmethod
     def from_json(cls, described: Any) -> Self:
         """Read a curve from what `to_json` wrote; raise `ValueError` or `TypeError` if it is not a curve."""
-        return cls(tuple(Step(str(function), float(scale), float(shift)) for function, scale, shift in described))
+        return cls(
+            tuple(
+                Step(str(function), float(scale), float(shift), *(tuple(map(float, numbers)) for numbers in table))
+                for function, scale, shift, *table in described
+            )
+        )
 
     def to_json(self) -> list[list[Any]]:
         """Describe the curve by lists, strings and numbers."""
-        return [[step.function, step.scale, step.shift] for step in self.steps]
+        return [
+            [step.function, step.scale, step.shift, *([step.points, step.values] if step.points else [])]
+            for step in self.steps
+        ]
 
     @property
     def is_identity(self) -> bool:

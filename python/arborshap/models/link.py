@@ -58,7 +58,8 @@ class Link:
     @property
     def is_probability(self) -> bool:
         """Whether the curves give probabilities of classes."""
-        return bool(self.curves) and (self.name == "probability" or self.curves[0].steps[-1].function == "logistic")
+        last = self.curves[0].steps[-1].function if self.curves else ""
+        return bool(self.curves) and (self.name == "probability" or last in ("logistic", "interpolation"))
 
     def curve(self, margin: int) -> Curve:
         """Return the curve of one margin."""

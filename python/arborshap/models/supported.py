@@ -47,6 +47,8 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
         "HalvingGridSearchCV",
         "FixedThresholdClassifier",
         "TunedThresholdClassifierCV",
+        "TransformedTargetRegressor",
+        "CalibratedClassifierCV",
         "RFE",
     ),
     "imblearn": (

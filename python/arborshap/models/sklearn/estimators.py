@@ -33,6 +33,8 @@ _READERS: dict[str, str] = {
     "VotingClassifier": "wrappers.voting.read_voting_classifier",
     "StackingRegressor": "wrappers.stacking.read_stacking_regressor",
     "StackingClassifier": "wrappers.stacking.read_stacking_classifier",
+    "TransformedTargetRegressor": "wrappers.target.read_transformed_target",
+    "CalibratedClassifierCV": "wrappers.calibrated.read_calibrated",
     "RFE": "wrappers.bagging.read_selected",
 }
 
@@ -40,7 +42,6 @@ _REFUSED: dict[str, str] = {
     "AdaBoostRegressor": "it predicts a weighted median of its trees, which is not a sum",
     "RandomTreesEmbedding": "it is a transformer and predicts nothing",
     "ColumnTransformer": "it is a transformer and predicts nothing",
-    "CalibratedClassifierCV": "calibration is not a sum of trees; give one of its calibrated estimators",
     "RegressorChain": "each of its members reads what the earlier ones predict, which is not a sum of trees",
     "ClassifierChain": "each of its members reads what the earlier ones predict, which is not a sum of trees",
     "OneVsOneClassifier": "it counts votes between pairs of classes; explain one of its estimators_",

@@ -59,10 +59,13 @@ def read_one_vs_rest(wrapper: Any) -> Model:
 
 
 def _common_link(models: Sequence[Model]) -> dict[str, Any]:
-    """Return the link of every output, if it is the same for all and needs only that output."""
-    first = models[0]
-    if any(model.link != first.link for model in models):
-        return {"link": Link.named("a link of each target")}
-    if first.link.name == "softmax":
+    """Return the links of all outputs, which may differ if each output has its own."""
+    first = models[0].link
+    if first.name == "softmax" and all(model.link == first for model in models):
         return {"link": Link.named("softmax of each target")}
-    return {"link": first.link}
+    if any(model.link.averaged or not model.link.curves for model in models):
+        return {"link": first if len(models) == 1 else Link.named("a link of each target")}
+    if all(model.link == first for model in models) and len(first.curves) == 1:
+        return {"link": first}
+    curves = (model.link.curve(k) for model in models for k in range(model.forest.n_outputs))
+    return {"link": Link("a link of each target", tuple(curves))}

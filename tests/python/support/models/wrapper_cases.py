@@ -158,6 +158,38 @@ def _adaboost(target: str, depth: int) -> BuiltCase:
     return fitted(model, target, "decision_function", gaps=False)
 
 
+def _scaled_target() -> BuiltCase:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.preprocessing import StandardScaler
+
+    return fitted(TransformedTargetRegressor(forest(), transformer=StandardScaler()), "pair")
+
+
+def _log_target() -> BuiltCase:
+    """The trees sum to the logarithm of the prediction."""
+    from sklearn.compose import TransformedTargetRegressor
+
+    given = data()
+    model = TransformedTargetRegressor(forest(), func=np.log, inverse_func=np.exp)
+    model.fit(given.X, 1.0 + np.abs(given.y))
+    return BuiltCase(model, given.rows, lambda rows: columns_of(np.log(model.predict(rows))))
+
+
+def _calibrated(method: str) -> BuiltCase:
+    """Each fold has a score of its own, from which it computes a probability."""
+    from sklearn.calibration import CalibratedClassifierCV
+
+    model = CalibratedClassifierCV(class_forest(), method=method, cv=2)
+    built = fitted(model, "binary", "predict_proba", gaps=False)
+    return BuiltCase(
+        model,
+        built.X,
+        lambda rows: np.column_stack(
+            [fold.estimator.predict_proba(rows)[:, 1] for fold in model.calibrated_classifiers_]
+        ),
+    )
+
+
 def _eliminated() -> BuiltCase:
     from sklearn.feature_selection import RFE
 
@@ -272,6 +304,10 @@ _SKLEARN: list[tuple[str, str, str, Callable[[], BuiltCase]]] = [
     ("adaboost", "AdaBoostClassifier", "two classes", partial(_adaboost, "binary", 1)),
     ("adaboost-classes", "AdaBoostClassifier", "three classes", partial(_adaboost, "classes", 2)),
     ("eliminated", "RFE", "a forest", _eliminated),
+    ("scaled-target", "TransformedTargetRegressor", "scaled target, multi-output", _scaled_target),
+    ("log-target", "TransformedTargetRegressor", "log of the target", _log_target),
+    ("calibrated", "CalibratedClassifierCV", "sigmoid, two classes", partial(_calibrated, "sigmoid")),
+    ("calibrated-isotonic", "CalibratedClassifierCV", "isotonic, two classes", partial(_calibrated, "isotonic")),
 ]
 
 _BALANCED: list[tuple[str, str, str, Callable[[], BuiltCase]]] = [
