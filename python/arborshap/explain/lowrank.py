@@ -28,7 +28,8 @@ TOLERANCE = 1e-12
 """How large the error may be, relative to the largest slope between a row's margin and the background's margins."""
 _MOST = 64
 _DENSITY = 10  # grid points while the distance from a point of interest grows e-fold
-_REACH = 20.0  # beyond so many e-folds, points become fewer
+_REACH = 20.0  # beyond so many e-folds, a few points are enough
+_BEYOND = 20
 _EVEN = 160  # at most so many points in even steps
 
 
@@ -51,7 +52,7 @@ class Factors(Protocol):
         """Return u for the margins of rows: (rows, rank)."""
 
     def weights(self, b: Array) -> Array:
-        """Return v for the margins of the background, from 0 to 1: (rank, background rows)."""
+        """Return v for the margins of the background, from 0 to about 1: (rank, background rows)."""
 
 
 @lru_cache(maxsize=256)
@@ -245,7 +246,9 @@ def _grid(curve: Curve, within: Range, background: Range, density: int) -> Array
     unit = 1.0 / abs(first.scale) / max([1.0, *(abs(step.scale) for step in later if step.function == "logistic")])
     nearest = min(unit, width)
     reach = float(np.arcsinh(width / nearest))
-    offsets = nearest * np.sinh(np.linspace(0.0, reach, int(density * min(reach, _REACH)) + 2))
+    near, far = min(reach, _REACH), max(reach, _REACH)
+    folds = np.concatenate([np.linspace(0.0, near, int(density * near) + 2), np.linspace(near, far, _BEYOND)[1:]])
+    offsets = nearest * np.sinh(folds)
     anchors = np.array([low, high, *background, -first.shift / first.scale])
     even = np.linspace(low, high, int(min(max(width / unit, 2.0) * density / 4, _EVEN * density / _DENSITY)) + 8)
     points = np.concatenate([np.add.outer(anchors, offsets).ravel(), np.subtract.outer(anchors, offsets).ravel(), even])

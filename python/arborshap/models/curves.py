@@ -180,10 +180,11 @@ class Curve:
 
     def slope(self, a: Array, b: Array) -> Array:
         """Compute the mean slope between a and b, which broadcast: the product of the mean slopes of all steps."""
-        slope = np.ones(np.broadcast_shapes(a.shape, b.shape))
-        for step in self.steps:
-            slope *= step.slope(a, b)
-            a, b = step.value(a), step.value(b)
+        first, *later = self.steps
+        slope = first.slope(a, b)
+        for before, step in zip(self.steps, later, strict=False):
+            a, b = before.value(a), before.value(b)
+            slope = slope * step.slope(a, b)
         return slope
 
 
