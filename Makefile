@@ -36,7 +36,7 @@ demo: .venv/.native ## Train a model on bundled data, explain it against its who
 develop: .venv/.native ## Build the native module into .venv, which uses the Python sources in place
 
 .PHONY: test
-test: test-rust test-python ## Run every test: Rust, and Python on the wheel with each CPython found
+test: test-rust test-python test-more ## Run every test: Rust, and Python on the wheel with each CPython found
 
 .PHONY: test-rust
 test-rust: ## Run only the Rust tests, which need no Python
@@ -46,6 +46,14 @@ test-rust: ## Run only the Rust tests, which need no Python
 test-python: target/wheel/.built ## Run only the Python tests, on the wheel
 	scripts/browser.sh
 	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
+
+# The models of libraries that would hold back the versions of others.
+MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_onnx.py tests/python/models/test_margin.py \
+	tests/python/explain/test_definition.py tests/python/explain/test_saved.py
+
+.PHONY: test-more
+test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries need an environment of their own
+	.venvs/more/bin/python -m pytest --quiet $(MORE_TESTS) -k 'other or onnx'
 
 # Spark and Ray are large, and Spark needs Java, so each has an environment of its own, with the wheel in it.
 .PHONY: test-spark
@@ -209,13 +217,13 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	$(PEERS) -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
-.venvs/docs/.ready .venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
+.venvs/docs/.ready .venvs/more/.ready .venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
 	$(call venv,.venvs/$*)
 	.venvs/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venvs/$*/bin/python -m pip install --quiet --group $*
 	touch $@
 
-.venvs/spark/.wheel .venvs/ray/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
+.venvs/more/.wheel .venvs/spark/.wheel .venvs/ray/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
 	.venvs/$*/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 

@@ -19,6 +19,9 @@ LIBRARIES = {
     "lightgbm": "LightGBM",
     "catboost": "CatBoost",
     "imblearn": "imbalanced-learn",
+    "onnx": "ONNX",
+    "sksurv": "scikit-survival",
+    "ngboost": "NGBoost",
 }
 BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 

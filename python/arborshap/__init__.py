@@ -21,6 +21,7 @@ from arborshap.explain.plan import Plan
 from arborshap.forest import Forest, ForestBuilder
 from arborshap.limits import Limits
 from arborshap.models import supported_models
+from arborshap.models.survival import survival_curve
 from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
 from arborshap.trace import Trace
@@ -49,4 +50,5 @@ __all__ = [
     "VerificationError",
     "__version__",
     "supported_models",
+    "survival_curve",
 ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.limits import DEFAULT, Limits
-from arborshap.models.catboost import document as catboost_document
 from arborshap.models.documents import unknown_objective
 from arborshap.models.json import parse_json
 from arborshap.models.lightgbm.text import load_text
@@ -64,6 +64,10 @@ def read_content(
         return _load_document(content, what, limits)
     if start.startswith(b"tree") and b"max_feature_idx=" in content[:4096]:
         return load_text(content, what)
+    # ONNX files begin with the version of the format, as a small number. Few programs read any, so the reader waits.
+    if content[:1] == b"\x08" and content[1:2] <= b"\x40":
+        read: Model = import_module("arborshap.models.onnx.document").read_onnx(content, what, n_columns)
+        return read
     raise UnsupportedModelError(f"{what} {_guess(content)}")
 
 
@@ -72,6 +76,7 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
     is_binary = content[:1] == b"{" and content[1:2] in (b"i", b"U", b"I", b"l", b"L", b"#", b"$")
     parsed = parse_ubjson(content, what) if is_binary else parse_json(content, what, limits.nesting)
     if isinstance(parsed, dict) and "features_info" in parsed:
+        catboost_document = import_module("arborshap.models.catboost.document")
         export = catboost_document.read_document(parsed)
         if export.link == "unknown":
             warn(unknown_objective("CatBoost", catboost_document.loss_of(parsed)))

@@ -21,6 +21,10 @@ _LOADERS: dict[str, str] = {
     "lightgbm": "arborshap.models.lightgbm.live",
     "catboost": "arborshap.models.catboost.live",
     "treelite": "arborshap.models.treelite",
+    "onnx": "arborshap.models.onnx.document",
+    "sksurv": "arborshap.models.survival",
+    "ngboost": "arborshap.models.ngboost",
+    "pyod": "arborshap.models.pyod",
     "sklearn": "arborshap.models.sklearn.estimators",
 }
 
@@ -37,7 +41,8 @@ def load(
     Parameters
     ----------
     model
-        A fitted model, the path of a model file, the trees of an XGBoost JSON dump (a list of strings), or a `Forest`.
+        A fitted model, the path of a model file, the trees of an XGBoost JSON dump (a list of strings), a dictionary of
+        trees in the form of shap, or a `Forest`.
     feature_names
         The names of all columns, in order. Only an XGBoost dump needs them, because it names the columns that it splits
         on but not their positions.
@@ -66,6 +71,9 @@ def load(
         return load_file(model, feature_names, limits or DEFAULT, n_columns)
     if isinstance(model, (list, tuple)) and model and all(isinstance(tree, str) for tree in model):
         return load_dump(model, feature_names, limits or DEFAULT, n_columns)
+    if isinstance(model, dict) and "trees" in model:
+        read: Model = import_module("arborshap.models.dictionary").load_dictionary(model, feature_names, n_columns)
+        return read
     # The ancestry of the class tells the library, even for a user's own subclass.
     libraries = {cls.__module__.partition(".")[0] for cls in type(model).__mro__}
     for library, module in _LOADERS.items():

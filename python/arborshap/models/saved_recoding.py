@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
-from arborshap.models.catboost.recoding import CatBoostRecoding
 from arborshap.models.recoding import BY_NAME, Category, LightGBMRecoding, OrdinalRecoding, XGBoostRecoding
+
+# Recodings in the rooms of their libraries, which are imported only for models of theirs.
+_OWN = {"categories of CatBoost": ("arborshap.models.catboost.recoding", "CatBoostRecoding")}
 
 
 def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray[np.float64]] | None:
@@ -19,8 +22,12 @@ def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray
         return None
     fields = dict(described) if isinstance(described, dict) else {}
     called = str(fields.pop("kind", None))
-    if called == CatBoostRecoding.kind:
-        return CatBoostRecoding.from_description(fields, n_features)
+    if called in _OWN:
+        module, name = _OWN[called]
+        made: Callable[[Any], NDArray[np.float64]] = getattr(import_module(module), name).from_description(
+            fields, n_features
+        )
+        return made
     kind = BY_NAME.get(called)
     lists = fields.get("categories")
     if kind is None or not isinstance(lists, list):

@@ -60,6 +60,17 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
     "lightgbm": ("Booster", "LGBMRegressor", "LGBMClassifier", "LGBMRanker", "saved text"),
     "catboost": ("CatBoost", "CatBoostRegressor", "CatBoostClassifier", "CatBoostRanker", "saved .json"),
     "treelite": ("Model",),
+    "onnx": ("ModelProto", "saved .onnx"),
+    "sksurv": (
+        "SurvivalTree",
+        "ExtraSurvivalTree",
+        "RandomSurvivalForest",
+        "ExtraSurvivalTrees",
+        "GradientBoostingSurvivalAnalysis",
+    ),
+    "ngboost": ("NGBRegressor", "NGBClassifier", "NGBSurvival"),
+    "pyod": ("IForest",),
+    "shap": ("dictionary of trees",),
     "arborshap": ("Forest",),
 }
 

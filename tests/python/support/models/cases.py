@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from support.models import catboost_cases, lightgbm_cases, sklearn_cases, treelite_cases, wrapper_cases, xgboost_cases
+from support.models import (
+    catboost_cases,
+    lightgbm_cases,
+    other_cases,
+    sklearn_cases,
+    treelite_cases,
+    wrapper_cases,
+    xgboost_cases,
+)
 from support.models.case import BuiltCase, Case
 
 __all__ = ["CASES", "BuiltCase", "Case"]
@@ -14,4 +22,5 @@ CASES: list[Case] = [
     *lightgbm_cases.CASES,
     *catboost_cases.CASES,
     *treelite_cases.CASES,
+    *other_cases.CASES,
 ]

@@ -42,6 +42,22 @@ def _booster(target: str, parameters: dict[str, Any], categorical: bool = False)
     return BuiltCase(booster, data().rows, partial(margin, booster))
 
 
+def _survival(objective: str) -> BuiltCase:
+    """Times of which a third are censored: bounds of an interval for AFT, negative times for Cox."""
+    import xgboost
+
+    given = data()
+    time, censored = np.exp(0.3 * given.y), np.arange(len(given.y)) % 3 == 0
+    if objective == "survival:aft":
+        matrix = xgboost.DMatrix(given.X)
+        matrix.set_float_info("label_lower_bound", time)
+        matrix.set_float_info("label_upper_bound", np.where(censored, np.inf, time))
+    else:
+        matrix = xgboost.DMatrix(given.X, np.where(censored, -time, time))
+    booster = xgboost.train({**_SMALL, "objective": objective}, matrix, 5)
+    return BuiltCase(booster, given.rows, partial(margin, booster))
+
+
 def _wrapper(kind: str, target: str, gaps: float = np.nan, stop: bool = False, **options: Any) -> BuiltCase:
     import xgboost
 
@@ -81,6 +97,8 @@ CASES = [
         ("binary", "Booster", "binary", partial(_booster, "binary", {"objective": "binary:logistic"})),
         ("multiclass", "Booster", "multi-class", partial(_booster, "classes", _SOFTPROB)),
         ("poisson", "Booster", "log link", partial(_booster, "positive", {"objective": "count:poisson"})),
+        ("aft", "Booster", "accelerated failure times", partial(_survival, "survival:aft")),
+        ("cox", "Booster", "Cox regression", partial(_survival, "survival:cox")),
         (
             "quantile",
             "Booster",
