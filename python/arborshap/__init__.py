@@ -18,6 +18,7 @@ from arborshap.explain.background import Background
 from arborshap.explain.explainer import TreeExplainer
 from arborshap.explain.facts import Facts
 from arborshap.explain.plan import Plan
+from arborshap.explain.release import release_attribution
 from arborshap.forest import Forest, ForestBuilder
 from arborshap.limits import Limits
 from arborshap.models import supported_models
@@ -49,6 +50,7 @@ __all__ = [
     "UnsupportedModelError",
     "VerificationError",
     "__version__",
+    "release_attribution",
     "supported_models",
     "survival_curve",
 ]
