@@ -49,7 +49,7 @@ test-python: target/wheel/.built ## Run only the Python tests, on the wheel
 
 # The models of libraries that would hold back the versions of others.
 MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_onnx.py tests/python/models/test_margin.py \
-	tests/python/explain/test_definition.py tests/python/explain/test_saved.py
+	tests/python/explain/test_definition.py
 
 .PHONY: test-more
 test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries need an environment of their own

@@ -22,6 +22,7 @@ LIBRARIES = {
     "onnx": "ONNX",
     "sksurv": "scikit-survival",
     "ngboost": "NGBoost",
+    "quantile_forest": "quantile-forest",
 }
 BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 

@@ -25,6 +25,7 @@ _LOADERS: dict[str, str] = {
     "sksurv": "arborshap.models.survival",
     "ngboost": "arborshap.models.ngboost",
     "pyod": "arborshap.models.pyod",
+    "quantile_forest": "arborshap.models.quantile_forest",
     "sklearn": "arborshap.models.sklearn.estimators",
 }
 

@@ -70,6 +70,7 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
     ),
     "ngboost": ("NGBRegressor", "NGBClassifier", "NGBSurvival"),
     "pyod": ("IForest",),
+    "quantile_forest": ("RandomForestQuantileRegressor", "ExtraTreesQuantileRegressor"),
     "shap": ("dictionary of trees",),
     "arborshap": ("Forest",),
 }

@@ -9,8 +9,18 @@ import pytest
 
 from arborshap import InputError, ModelError, TreeExplainer, UnsupportedModelError, survival_curve
 from arborshap.models import load
-from support.models.case import data
-from support.models.other_cases import dictionary, lifetimes
+from support.models.case import Case, data
+from support.models.other_cases import CASES, dictionary, lifetimes
+from support.trained import built
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_other_explainers_are_saved_without_the_library(case: Case) -> None:
+    X = built(case).X
+    explainer = TreeExplainer(built(case).model, X[20:])
+    again = TreeExplainer.from_bytes(explainer.to_bytes())
+    np.testing.assert_array_equal(again(X[:5]).values, explainer(X[:5]).values)
+    assert again(X[:5]).output_names == explainer(X[:5]).output_names
 
 
 def survival_forest(**options: Any) -> Any:
@@ -111,6 +121,20 @@ def test_other_detectors_of_pyod_are_refused() -> None:
         load(IForest())
     with pytest.raises(UnsupportedModelError, match="only IForest"):
         load(KNN())
+
+
+def test_other_quantiles_are_refused() -> None:
+    quantile_forest = pytest.importorskip("quantile_forest")
+    given = data(gaps=False)
+    model = quantile_forest.RandomForestQuantileRegressor(n_estimators=3)
+    with pytest.raises(ModelError, match="not fitted"):
+        load(model)
+    model.set_params(default_quantiles=[0.1, 0.9]).fit(given.X, given.y)
+    with pytest.raises(UnsupportedModelError, match=r"predicts quantiles.*default_quantiles=\"mean\""):
+        load(model)
+    pooled = quantile_forest.RandomForestQuantileRegressor(default_quantiles="mean", max_samples_leaf=None)
+    with pytest.raises(UnsupportedModelError, match=r"weighs each tree.*max_samples_leaf=1"):
+        load(pooled.fit(given.X, given.y))
 
 
 def test_other_dictionaries_are_those_of_shap() -> None:

@@ -19,7 +19,7 @@ from arborshap.forest.forest import Forest, as_array, frozen_copy
 from arborshap.models.documents import take, take_list, whole
 from arborshap.models.json import parse_json
 from arborshap.models.recoding import XGBoostRecoding
-from arborshap.models.xgboost.tree import add_tree, float32, has_cover
+from arborshap.models.xgboost.tree import add_tree, float32, has_cover, has_vectors
 
 TOLERANCE = 2e-5
 """XGBoost sums its leaves in float32."""
@@ -132,9 +132,11 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     rounds, n_kept = _rounds(model, len(trees), tree_info, best)
     builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
     with_cover = all(has_cover(tree) for tree in trees)
+    # A booster whose multi_strategy changed while it was trained has leaves of both kinds.
+    in_vectors = any(has_vectors(tree) for tree in trees[:n_kept])
     for t in range(n_kept):
         weight = weights[t] if t < len(weights) else 1.0
-        add_tree(builder, t, trees[t], tree_info[t], weight=weight, with_cover=with_cover)
+        add_tree(builder, t, trees[t], tree_info[t], weight=weight, with_cover=with_cover, in_vectors=in_vectors)
     return Document(
         forest=builder.build(base=base, feature_names=_texts(learner, "feature_names")),
         link=link,

@@ -30,8 +30,10 @@ def has_cover(tree: Any) -> bool:
     return hessian.size > 0 and hessian.dtype.kind in "iuf" and bool((hessian >= 0).all())
 
 
-def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: float, with_cover: bool) -> None:
-    """Add tree `t`, whose leaves, times `weight`, are added to `output`."""
+def add_tree(
+    builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: float, with_cover: bool, in_vectors: bool = False
+) -> None:
+    """Add tree `t`, whose leaves, times `weight`, are added to `output`; `in_vectors` spreads single values."""
     where = f"tree {t}"
     left, right, feature, default_left = (
         as_array(f"{where}: {key}", take_list(tree, key, where))
@@ -63,6 +65,8 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
             over="ignore", invalid="ignore"
         ):  # a result that is not finite is refused later, with its node
             value = value * np.float64(weight)
+    if in_vectors and value.ndim == 1:
+        value = _spread(where, value, whole(output, f"{where}: tree_info"), builder.n_outputs)
     builder.add_tree(
         left=left,
         right=right,
@@ -75,6 +79,21 @@ def add_tree(builder: ForestBuilder, t: int, tree: Any, output: Any, *, weight: 
         members_left=False,
         cover=cover if with_cover else None,
     )
+
+
+def has_vectors(tree: Any) -> bool:
+    """Whether the leaves of a tree hold one value per output."""
+    parameters = tree.get("tree_param") if isinstance(tree, dict) else None
+    return isinstance(parameters, dict) and str(parameters.get("size_leaf_vector", "1")) not in ("0", "1")
+
+
+def _spread(where: str, value: NDArray[Any], output: int, n_outputs: int) -> NDArray[Any]:
+    """Write the values of one output as vectors that are 0 elsewhere."""
+    if not 0 <= output < n_outputs:
+        raise ModelError(f"{where}: it adds to output {output}, but there are {n_outputs} outputs")
+    spread = np.zeros((len(value), n_outputs), value.dtype)
+    spread[:, output] = value
+    return spread
 
 
 def _reached(where: str, left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.bool_]:

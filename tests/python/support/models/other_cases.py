@@ -84,6 +84,14 @@ def _pyod() -> BuiltCase:
     return BuiltCase(model, given.rows, path_length)
 
 
+def _quantile_forest(kind: str, target: str, **options: Any) -> BuiltCase:
+    quantile_forest = pytest.importorskip("quantile_forest")
+    given = data(gaps=False)
+    model = getattr(quantile_forest, kind)(default_quantiles="mean", **_FOREST, **options)
+    model.fit(given.X, getattr(given, target))
+    return BuiltCase(model, given.rows, lambda rows: columns_of(model.predict(rows)))
+
+
 def _onnx(kind: str, target: str, *, live: bool = False, **options: Any) -> BuiltCase:
     skl2onnx = pytest.importorskip("skl2onnx")
     runtime = pytest.importorskip("onnxruntime")
@@ -207,6 +215,20 @@ CASES = [
             ),
             ("ngboost-survival", "ngboost", "NGBSurvival", "log-normal", _ngboost_survival),
             ("pyod", "pyod", "IForest", "path length", _pyod),
+            (
+                "quantile-forest",
+                "quantile_forest",
+                "RandomForestQuantileRegressor",
+                "mean",
+                partial(_quantile_forest, "RandomForestQuantileRegressor", "y", monotonic_cst=[1, 0, 0, 0, 0]),
+            ),
+            (
+                "extra-quantile-forest",
+                "quantile_forest",
+                "ExtraTreesQuantileRegressor",
+                "mean, multi-output",
+                partial(_quantile_forest, "ExtraTreesQuantileRegressor", "pair"),
+            ),
             ("dictionary", "shap", "dictionary of trees", "multi-output", _dictionary),
         )
     ),

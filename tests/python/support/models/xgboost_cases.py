@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from support.models.case import BuiltCase, Case, columns_of, data
@@ -40,6 +41,20 @@ def margin(booster: Any, X: NDArray[Any]) -> NDArray[np.float64]:
 def _booster(target: str, parameters: dict[str, Any], categorical: bool = False) -> BuiltCase:
     booster = train(target, parameters, categorical=categorical)
     return BuiltCase(booster, data().rows, partial(margin, booster))
+
+
+def _mixed_leaves() -> BuiltCase:
+    """Train two rounds with a tree per output, and go on with vectors of outputs."""
+    import xgboost
+
+    given = data()
+    matrix = xgboost.DMatrix(given.X, given.pair)
+    begun = xgboost.train(_SMALL, matrix, 2)
+    try:
+        booster = xgboost.train({**_SMALL, "multi_strategy": "multi_output_tree"}, matrix, 3, xgb_model=begun)
+    except xgboost.core.XGBoostError:
+        pytest.skip("this version of XGBoost does not mix leaves")
+    return BuiltCase(booster, given.rows, partial(margin, booster))
 
 
 def _survival(objective: str) -> BuiltCase:
@@ -112,6 +127,7 @@ CASES = [
             "vector leaves",
             partial(_booster, "pair", {"multi_strategy": "multi_output_tree"}),
         ),
+        ("mixed-leaves", "Booster", "single and vector leaves", _mixed_leaves),
         ("pruned", "Booster", "pruned trees", partial(_booster, "y", {"tree_method": "exact", "gamma": 3.0})),
         ("dart", "Booster", "DART", partial(_booster, "y", _DART)),
         (
