@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -49,8 +50,9 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
     app = FastAPI(title="arborshap", version=__version__)
     columns = explainer.data_names
     categories = explainer.categories
-    first = [None if name in categories else 0.0 for name in columns]
-    explainer.shap_values([first])  # the tables are built now and not at the first request
+    first = [str(next(iter(categories[name]), "")) if name in categories else 0.0 for name in columns]
+    with suppress(InputError):  # a pipeline may refuse zeros; then the first request builds the tables
+        explainer.shap_values([first])  # the tables are built now and not at the first request
 
     def explained(wanted: Rows) -> dict[str, Any]:
         table = table_of(wanted.rows, columns)

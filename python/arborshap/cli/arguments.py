@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from arborshap import __version__
-from arborshap.cli.results import ENDINGS
+from arborshap.cli.endings import ENDINGS, ending_of
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
@@ -35,7 +35,8 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     explain = commands.add_parser(
         "explain",
         help="explain the rows of a file",
-        description="Explain the rows of a file (.csv, .parquet or .npy) of any size, a few rows at a time.",
+        description="Explain the rows of a file (.csv, .tsv, .csv.gz, .parquet or .npy) of any size, a few rows at a "
+        "time. The file - is standard input or output, as CSV.",
         epilog=_EXIT,
     )
     add = explain.add_argument
@@ -47,7 +48,13 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="the rows to compare predictions with; if omitted, values are path-dependent",
     )
     add("--rows", type=Path, metavar="FILE", required=True, help="the rows to explain")
-    add("--out", type=_output, metavar="FILE", required=True, help="where to write the values: .csv, .parquet or .npy")
+    add(
+        "--out",
+        type=_output,
+        metavar="FILE",
+        required=True,
+        help="where to write the values: .csv, .tsv, .csv.gz, .parquet or .npy",
+    )
     add(
         "--groups",
         type=Path,
@@ -77,6 +84,14 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="COLUMN",
         help="skip this column of the files; can be given several times",
     )
+    add("--ignore-unknown", action="store_true", help="skip all columns of the files that the model does not know")
+    add(
+        "--with-prediction",
+        action="store_true",
+        help="also write the base value and the prediction of each row, to which the values add up",
+    )
+    add("--sep", type=_separator, metavar="CHAR", help="what separates the cells of CSV files (default: a comma)")
+    add("--decimal", choices=[".", ","], default=".", help="the decimal point of CSV files (default: .)")
     add("--report", type=Path, metavar="FILE", help="also write an HTML report of the first 5000 rows")
     add("--json", action="store_true", help="print a summary, or the error, as JSON")
     add("--jobs", type=int, metavar="N", help="number of threads (default: -1, every core)")
@@ -91,9 +106,16 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _output(text: str) -> Path:
     path = Path(text)
-    if path.suffix.lower() not in ENDINGS:  # a file called ".csv" has no ending
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .csv, .parquet or .npy")
+    if ending_of(path) not in ENDINGS:  # a file called ".csv" has no ending
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .csv, .tsv, .csv.gz, .parquet or .npy, or be -")
     return path
+
+
+def _separator(text: str) -> str:
+    char = {"tab": "\t", "\\t": "\t"}.get(text.lower(), text)
+    if len(char) != 1 or char in '"\r\n.' or char.isalnum():
+        raise argparse.ArgumentTypeError(f"{text!r} must be one character, such as ';', or the word tab")
+    return char
 
 
 def _positive(text: str) -> int:

@@ -6,20 +6,25 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arborshap import TreeExplainer, __version__
 from arborshap._util.progress import Report, reporting
 from arborshap._util.whole_files import appearing_whole
+from arborshap.cli.dialect import Dialect
+from arborshap.cli.endings import STANDARD, ending_of
 from arborshap.cli.explainers import explainer_of
-from arborshap.cli.files import open_table
+from arborshap.cli.files import inputs_of
 from arborshap.cli.results import Results
 from arborshap.cli.table import Batch, ChosenColumns, Table, choose_columns
 from arborshap.exceptions import InputError
+from arborshap.explain.values import predictions_of
 from arborshap.game.indices import PAIR_INDICES, order_of_index
 from arborshap.result.axes import output_labels
 
@@ -34,22 +39,34 @@ def explain(options: argparse.Namespace) -> None:
     """Carry out the command. If it raises, it leaves no output behind."""
     start = time.perf_counter()
     _check_paths(options)
-    rows = open_table(options.rows, "rows")
-    explainer = explainer_of(options, rows)
-    columns = choose_columns(
-        rows,
-        explainer.state.columns.matched,
-        explainer.facts().n_columns,
-        ignored=options.ignore,
-        ids=options.id,
-        spaces_are_underscores=explainer.state.columns.spaces_are_underscores,
-    )
-    with appearing_whole(options.out) as out:
-        with out.open("wb") as file:
+    with inputs_of(options) as inputs:
+        rows = inputs.open(options.rows, "rows")
+        explainer = explainer_of(options, rows, inputs)
+        columns = choose_columns(
+            rows,
+            explainer.state.columns.matched,
+            explainer.facts().n_columns,
+            ignored=options.ignore,
+            ids=options.id,
+            ignores_unknown=options.ignore_unknown,
+            texts=explainer.state.reader.texts,
+            spaces_are_underscores=explainer.state.columns.spaces_are_underscores,
+        )
+        with _output(options.out) as file:
             n_rows = _write_all(explainer, rows, columns, file, options)
-        if options.report is not None:  # before the values appear, so that both files appear or neither does
-            _report(explainer, rows, columns, options.index, options.report)
+            if options.report is not None:  # before the values appear, so that both files appear or neither does
+                _report(explainer, rows, columns, options.index, options.report)
     _summarise(explainer, n_rows, time.perf_counter() - start, options)
+
+
+@contextmanager
+def _output(path: Path) -> Iterator[IO[bytes]]:
+    """Open the output, which appears only when it is complete, unless it is standard output."""
+    if path == STANDARD:
+        yield sys.stdout.buffer
+        return
+    with appearing_whole(path) as beside, beside.open("wb") as file:
+        yield file
 
 
 def _write_all(
@@ -61,13 +78,15 @@ def _write_all(
     outputs = _output_names(explainer)
     results = Results(
         out,
-        options.out.suffix.lower(),
+        options.out,
+        Dialect.of(options.out, options),
         players=explainer.feature_names,
         outputs=outputs,
         ids=options.id,
         shape=shape,
         dtype=dtype,
         ranked=options.top_k is not None,
+        with_prediction=options.with_prediction,
         about={"version": __version__, "index": options.index, "expected_value": _plain(explainer.expected_value)},
     )
     chunk_rows = options.chunk_rows or _chunk_rows(explainer, options)
@@ -96,11 +115,21 @@ def _write(
     options: argparse.Namespace,
 ) -> None:
     progress = report or False
+    predictions = _predictions(explainer, batch) if options.with_prediction else None
     if options.top_k is not None:
         top = explainer.top_values(batch.rows, options.top_k, index=options.index, dtype=dtype, progress=progress)
-        results.write(top.values, batch.ids, top.players)
+        results.write(top.values, batch.ids, top.players, predictions)
         return
-    results.write(explainer.values(batch.rows, index=options.index, dtype=dtype, progress=progress), batch.ids)
+    values = explainer.values(batch.rows, index=options.index, dtype=dtype, progress=progress)
+    results.write(values, batch.ids, predictions=predictions)
+
+
+def _predictions(explainer: TreeExplainer, batch: Batch) -> NDArray[np.float64]:
+    """Return the base value and the prediction of each row, per output."""
+    found = predictions_of(explainer.state, explainer.state.reader.matrix(batch.rows))
+    assert found is not None  # only losses have no predictions, and these are refused
+    base = np.broadcast_to(np.atleast_1d(explainer.expected_value), found.shape)
+    return np.hstack([base, found])
 
 
 def _report(explainer: TreeExplainer, rows: Table, columns: ChosenColumns, index: Any, page: Path) -> None:
@@ -112,8 +141,12 @@ def _report(explainer: TreeExplainer, rows: Table, columns: ChosenColumns, index
 
 def _check_paths(options: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that cannot be written or that are also inputs."""
-    outputs = [path for path in (options.out, options.report) if path is not None]
+    outputs = [path for path in (options.out, options.report) if path is not None and path != STANDARD]
     inputs = [path for path in (options.model, options.background, options.rows, options.groups) if path is not None]
+    if options.rows == STANDARD and options.background == STANDARD:
+        raise InputError("the rows and the background cannot both come from standard input; name a file for one")
+    if options.out == STANDARD and options.json:
+        raise InputError("--json prints a summary where the values would go; write the values to a file")
     for path in outputs:
         if path.is_dir():
             raise InputError(f"{str(path)!r} is a directory; name a file to write")
@@ -124,14 +157,17 @@ def _check_paths(options: argparse.Namespace) -> None:
                 raise InputError(f"{str(path)!r} is also an input; write the output to another file")
     if options.report is not None and options.report.resolve() == options.out.resolve():
         raise InputError(f"the report and the values cannot both be written to {str(options.out)!r}; name two files")
-    if options.top_k is not None and options.out.suffix.lower() == ".npy":
+    is_npy = ending_of(options.out) == ".npy"
+    if options.top_k is not None and is_npy:
         raise InputError("--top-k writes names and numbers, but .npy holds only numbers; write .csv or .parquet")
     if options.top_k is not None and options.index in PAIR_INDICES:
         raise InputError(
             f"--top-k ranks players, but --index {options.index} has values of pairs; leave one of them out"
         )
-    if options.id and options.out.suffix.lower() == ".npy":
+    if options.id and is_npy:
         raise InputError("--id copies a column, but .npy holds only values; write .csv or .parquet")
+    if options.with_prediction and is_npy:
+        raise InputError("--with-prediction adds columns, but .npy holds only values; write .csv or .parquet")
 
 
 def _shape_of_a_row(explainer: TreeExplainer, options: argparse.Namespace) -> tuple[int, ...]:

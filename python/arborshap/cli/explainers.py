@@ -12,24 +12,26 @@ import numpy as np
 
 from arborshap import TreeExplainer, _core
 from arborshap._util.checks import repeated
-from arborshap.cli.files import open_table
+from arborshap.cli.files import Inputs
 from arborshap.cli.table import Table, choose_columns
 from arborshap.exceptions import InputError
 from arborshap.models import load
+from arborshap.models.recoding import text_columns
 
 _BACKGROUND_ROWS = 2**16
 """Number of background rows read at a time."""
 
 
-def explainer_of(options: argparse.Namespace, rows: Table) -> TreeExplainer:
+def explainer_of(options: argparse.Namespace, rows: Table, inputs: Inputs) -> TreeExplainer:
     """Make the explainer: load a saved one, or make one of a model file, with or without a background."""
     if is_saved(options.model):
         return _saved(options, rows)
-    background = None if options.background is None else open_table(options.background, "background")
+    background = None if options.background is None else inputs.open(options.background, "background")
     _check_ignored(options.ignore, [rows] if background is None else [rows, background])
     set_apart = [*options.ignore, *options.id]
     names = (background or rows).names
-    names = None if names is None else [name for name in names if name not in set_apart]
+    labels = (background or rows).index
+    names = None if names is None else [name for name in names if name not in (*set_apart, *labels)]
     model = load(str(options.model), feature_names=names)
     own_names, n_features = model.column_names, model.n_columns
     keywords: dict[str, Any] = {
@@ -46,6 +48,8 @@ def explainer_of(options: argparse.Namespace, rows: Table) -> TreeExplainer:
         own_names,
         n_features,
         ignored=set_apart,
+        ignores_unknown=options.ignore_unknown,
+        texts=text_columns(model.encode, n_features),
         spaces_are_underscores=model.spaces_are_underscores,
     )
     batches = (batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS))

@@ -23,6 +23,7 @@ class NpyTable:
     def __init__(self, path: Path, what: str) -> None:
         self.path, self.what = path, what
         self.names: list[str] | None = None
+        self.index: tuple[str, ...] = ()
         try:
             with np.errstate(over="ignore"):  # a damaged file may claim a huge shape
                 self._matrix: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")

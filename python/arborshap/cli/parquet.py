@@ -31,6 +31,7 @@ class ParquetTable:
             self.names: list[str] | None = check_names(file.schema_arrow.names, f"{what} {str(path)!r}")
             self.n_rows: int | None = file.metadata.num_rows
             self.schema: Any = file.schema_arrow
+            self.index = _index_columns(file.schema_arrow)
 
     def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
         """Read the file from its beginning, at most `chunk_rows` rows at a time."""
@@ -60,6 +61,15 @@ class ParquetTable:
     def _unreadable(self, error: Exception) -> InputError:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         return InputError(f"{self.what} {str(self.path)!r} cannot be read as Parquet: {reason}")
+
+
+def _index_columns(schema: Any) -> tuple[str, ...]:
+    """List the columns that pandas wrote as the index of a frame, as its own metadata say."""
+    try:
+        listed = json.loads(schema.metadata[b"pandas"])["index_columns"]
+    except (TypeError, KeyError, ValueError):
+        return ()
+    return tuple(name for name in listed if isinstance(name, str)) if isinstance(listed, list) else ()
 
 
 class ParquetSink:

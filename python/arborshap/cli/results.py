@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap.cli.csv_sink import CsvSink
+from arborshap.cli.dialect import Dialect
+from arborshap.cli.endings import ending_of, is_compressed, is_text
 from arborshap.cli.npy import NpySink
 from arborshap.cli.parquet import ParquetSink
 from arborshap.exceptions import InputError
-
-ENDINGS = (".csv", ".parquet", ".pq", ".npy")
 
 
 class Columnar(Protocol):
@@ -28,30 +28,6 @@ class Columnar(Protocol):
         """Write the end of the file."""
 
 
-class CsvSink:
-    """Writes CSV, with as many digits per number as are needed to read back the same number."""
-
-    def __init__(self, file: IO[bytes], names: Sequence[str]) -> None:
-        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        self._writer = csv.writer(self._text, lineterminator="\n")
-        self._writer.writerow(names)
-
-    def write(self, columns: Sequence[Any]) -> None:
-        """Append rows, given column by column."""
-        self._writer.writerows(zip(*map(_cells, columns), strict=True))
-
-    def close(self) -> None:
-        """Flush the last lines, and leave the file open."""
-        self._text.detach()
-
-
-def _cells(column: Any) -> list[Any]:
-    if isinstance(column, np.ndarray) and column.dtype == np.float32:
-        column = column.astype(str)  # as float64 it would show digits beyond its precision
-    cells: list[Any] = column if isinstance(column, list) else column.tolist()
-    return cells
-
-
 class Results:
     """The output file of `explain`.
 
@@ -59,8 +35,10 @@ class Results:
     ----------
     file
         Where to write.
-    ending
-        The ending of the file: one of `ENDINGS`.
+    path
+        The path, whose ending tells the format.
+    dialect
+        How cells are written, if the file is CSV.
     players, outputs
         The names; `outputs` is None for a model with one output.
     ids
@@ -71,6 +49,8 @@ class Results:
         float32 or float64.
     ranked
         Whether the values are the largest of each row, together with the positions of their players.
+    with_prediction
+        Whether the base value and the prediction of each row are written too.
     about
         The metadata of a Parquet file.
     """
@@ -78,7 +58,8 @@ class Results:
     def __init__(
         self,
         file: IO[bytes],
-        ending: str,
+        path: Path,
+        dialect: Dialect,
         *,
         players: Sequence[str],
         outputs: Sequence[str] | None,
@@ -86,20 +67,45 @@ class Results:
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
         ranked: bool,
+        with_prediction: bool,
         about: Mapping[str, object],
     ) -> None:
         self._players = np.array(players, dtype=object)
         self._ranked = ranked
         self._pairs = len(shape) - (outputs is not None) == 2
         names = [*ids, *_column_names(players, outputs, shape, ranked=ranked, pairs=self._pairs)]
-        self._npy = NpySink(file, shape, dtype) if ending == ".npy" else None
+        if with_prediction:
+            ends = _ends(outputs)
+            names += [f"{name}{end}" for name in ("base_value", "prediction") for end in ends]
+        self._npy = NpySink(file, shape, dtype) if ending_of(path) == ".npy" else None
         self._columns: Columnar | None = None
         if self._npy is None:
             _check_distinct(names)
-            self._columns = CsvSink(file, names) if ending == ".csv" else ParquetSink(file, names, about)
+            if is_text(path):
+                self._columns = CsvSink(file, names, dialect, is_compressed=is_compressed(path))
+            else:
+                self._columns = ParquetSink(file, names, about)
 
-    def write(self, values: NDArray[Any], ids: Sequence[Any], players: NDArray[np.int32] | None = None) -> None:
-        """Append the values of some rows; if values are ranked, `players` holds the players that they belong to."""
+    def write(
+        self,
+        values: NDArray[Any],
+        ids: Sequence[Any],
+        players: NDArray[np.int32] | None = None,
+        predictions: NDArray[Any] | None = None,
+    ) -> None:
+        """Append the values of some rows.
+
+        Parameters
+        ----------
+        values
+            The values.
+        ids
+            The columns that are copied.
+        players
+            If values are ranked, the players that they belong to.
+        predictions
+            The base values and the predictions, one column per output each, if they are written too.
+        """
         if self._columns is None:
             assert self._npy is not None
             self._npy.write(values)
@@ -111,6 +117,8 @@ class Results:
         if players is not None:
             names = self._players[players.reshape(len(values), -1)]
             columns = [both for j, column in enumerate(columns) for both in (names[:, j], column)]
+        if predictions is not None:
+            columns += list(predictions.astype(values.dtype).T)
         self._columns.write([*ids, *columns])
 
     def close(self) -> None:
@@ -121,7 +129,7 @@ class Results:
 def _column_names(
     players: Sequence[str], outputs: Sequence[str] | None, shape: tuple[int, ...], *, ranked: bool, pairs: bool
 ) -> list[str]:
-    ends = [""] if outputs is None else [f":{output}" for output in outputs]
+    ends = _ends(outputs)
     if ranked:
         places = range(1, shape[0] + 1)
         return [f"{kind}_{place}{end}" for place in places for end in ends for kind in ("player", "value")]
@@ -130,6 +138,10 @@ def _column_names(
         each = list(enumerate(players))
         names = [one if i == j else f"{one} x {other}" for i, one in each for j, other in each[i:]]
     return [name + end for name in names for end in ends]
+
+
+def _ends(outputs: Sequence[str] | None) -> list[str]:
+    return [""] if outputs is None else [f":{output}" for output in outputs]
 
 
 def _upper_triangle(values: NDArray[Any]) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,10 +13,19 @@ from arborshap.rows.frames import check_names, order_of
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumns:
-    """The positions of the columns to explain, in the model's order, and of the columns to copy."""
+    """The positions of the columns to explain, in the model's order, and of the columns to copy.
+
+    Attributes
+    ----------
+    order, ids
+        The positions in the file.
+    texts
+        The columns to explain that hold text, as positions in `order`, each with the categories that are known.
+    """
 
     order: list[int]
     ids: list[int] = field(default_factory=list)
+    texts: Mapping[int, Sequence[object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +63,15 @@ class Table(Protocol):
         The names of its columns; None if it has none.
     n_rows
         Number of rows; None if it is known only at the end of the file.
+    index
+        Columns that only label the rows, as the index of a pandas frame does; they need not be explained.
     """
 
     path: Path
     what: str
     names: list[str] | None
     n_rows: int | None
+    index: tuple[str, ...]
 
     def batches(self, columns: ChosenColumns, chunk_rows: int) -> Iterator[Batch]:
         """Read the file from its beginning, at most `chunk_rows` rows at a time."""
@@ -73,6 +85,8 @@ def choose_columns(
     *,
     ignored: Sequence[str] = (),
     ids: Sequence[str] = (),
+    ignores_unknown: bool = False,
+    texts: Mapping[int, Sequence[object]] | None = None,
     spaces_are_underscores: bool = False,
 ) -> ChosenColumns:
     """Find the model's columns in a file: by name if both have names, otherwise by position.
@@ -89,6 +103,10 @@ def choose_columns(
         Columns to skip if the file has them.
     ids
         Columns to copy to the output instead of explaining them.
+    ignores_unknown
+        Whether columns that the model does not know are skipped.
+    texts
+        The model's columns that hold text, by their positions, with their known categories.
     spaces_are_underscores
         Whether the model's names have underscores in place of spaces (LightGBM).
 
@@ -106,11 +124,11 @@ def choose_columns(
     if table.names is None:
         if ids:
             raise InputError(f"{where} has no column names, so --id {ids[0]} cannot be found")
-        return ChosenColumns(list(range(n_features)))
+        return ChosenColumns(list(range(n_features)), texts=texts or {})
     for name in ids:
         if name not in table.names:
             raise InputError(f"{where} has no column {name!r} to copy; it has {', '.join(map(repr, table.names[:10]))}")
-    set_apart = {*ignored, *ids}
+    set_apart = {*ignored, *ids, *(set(table.index) - set(model_names or ()))}
     left = [j for j, name in enumerate(table.names) if name not in set_apart]
     positions = [table.names.index(name) for name in ids]
     if model_names is None:
@@ -119,8 +137,12 @@ def choose_columns(
                 f"{where} has {len(left)} columns, but the model has {n_features} features and does not name them; "
                 "skip the other columns with --ignore"
             )
-        return ChosenColumns(left, positions)
+        return ChosenColumns(left, positions, texts or {})
     spelled = [table.names[j] for j in left]
     if spaces_are_underscores:
         spelled = check_names((name.replace(" ", "_") for name in spelled), where)
-    return ChosenColumns([left[j] for j in order_of(spelled, model_names, where)], positions)
+    if ignores_unknown:
+        known = set(model_names)
+        left = [j for j, name in zip(left, spelled, strict=True) if name in known]
+        spelled = [name for name in spelled if name in known]
+    return ChosenColumns([left[j] for j in order_of(spelled, model_names, where)], positions, texts or {})

@@ -226,10 +226,12 @@ class TreeExplainer:
     def categories(self) -> dict[str, list[Any]]:
         """The categories of each column that held categories in training, as far as the model records them.
 
-        Rows without types (lists, dicts, arrays of objects) may hold these categories as text.
+        Rows without types (lists, dicts, arrays of objects) may hold these categories as text. For a saved pipeline,
+        these are the raw columns that hold text.
         """
         if self._state.reader.pipeline is not None:
-            return {}
+            texts = self._state.reader.texts.items()
+            return {self.data_names[j]: [cell for cell in cells if isinstance(cell, str)] for j, cells in texts}
         known = zip(self._state.columns.names, self._state.reader.categories, strict=False)
         return {name: list(categories) for name, categories in known if categories is not None}
 

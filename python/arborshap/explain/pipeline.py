@@ -34,6 +34,7 @@ from arborshap.models.wrappers.passing import inside
 from arborshap.rows.frames import Rows, advice_on_types, as_some_rows
 from arborshap.rows.numbers import Matrix
 from arborshap.rows.raw import RawRows, mixed_rows, some_rows
+from arborshap.steps.texts import Texts
 from arborshap.steps.writing import write
 
 _SEEN = 64  # rows that are kept to check what is saved
@@ -152,6 +153,11 @@ class RawColumns:
         """Return the features' names from the last transforming step, or "feature 0", "feature 1", ..."""
         names = names_out(self._steps[-1][1])
         return names or [f"feature {j}" for j in range(len(self._relation.sources))]
+
+    @property
+    def texts(self) -> Texts:
+        """The raw columns that hold text: known only once the steps are data."""
+        return {}
 
     def replayed(self, model: Model) -> ReplayedColumns:
         """Return the same steps as plain data, checked on the first rows that were read.

@@ -17,7 +17,7 @@ from arborshap.game.groups import Groups, players_from, players_of
 from arborshap.game.relations import Relation, components
 from arborshap.limits import Limits
 from arborshap.models import Model, load
-from arborshap.models.recoding import known_categories
+from arborshap.models.recoding import known_categories, text_columns
 from arborshap.rows.frames import Rows, column_count, column_names
 from arborshap.rows.numbers import Matrix
 
@@ -139,6 +139,13 @@ class Reader:
     def makes_features(self) -> bool:
         """Whether the features of the trees are not the columns of a row."""
         return self.pipeline is not None or self.model.sources is not None
+
+    @property
+    def texts(self) -> dict[int, list[Any]]:
+        """The columns that hold text if rows have no types, with the categories that are known."""
+        if self.pipeline is not None:
+            return self.pipeline.texts
+        return text_columns(self.model.encode, self.model.n_columns)
 
     @property
     def categories(self) -> list[list[Any] | None]:

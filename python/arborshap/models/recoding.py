@@ -188,6 +188,16 @@ def known_categories(encode: Callable[[Any], Any] | None, n_features: int) -> li
     return known
 
 
+def text_columns(encode: Callable[[Any], Any] | None, n_columns: int) -> dict[int, list[Any]]:
+    """Return the columns whose categories are given as text if rows have no types, with the categories if known."""
+    recoding: Any = getattr(encode, "recoding", encode)
+    if hasattr(recoding, "text_columns"):
+        return {column: [] for column in recoding.text_columns}
+    takes_numbers = isinstance(recoding, OrdinalRecoding)  # numbers are its categories themselves, and not codes
+    known = enumerate(known_categories(encode, n_columns))
+    return {j: listed for j, listed in known if listed is not None and (_is_text(listed) or not takes_numbers)}
+
+
 def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
     """Return a description of a recoding that JSON can hold, or refuse a recoding that has none."""
     if encode is None:

@@ -47,6 +47,11 @@ class CatBoostRecoding:
         """Number of columns of a row."""
         return len(self.named)
 
+    @property
+    def text_columns(self) -> list[int]:
+        """The columns of categories, which are known by their hashes only."""
+        return [column for column, named in enumerate(self.named) if named is not None]
+
     @cached_property
     def sources(self) -> list[frozenset[int]]:
         """The columns that each feature of the trees depends on."""
