@@ -1,7 +1,7 @@
 """Write the tables of supported models from the list that the tests run over: `python scripts/supported_models.py`.
 
-With `--check`, write nothing and fail if a table is stale. README.md shows one line per library, and
-docs/supported-models.md one line per kind of model.
+With `--check`, write nothing and fail if a table is stale. README.md lists the classes of each
+library, and docs/supported-models.md has one row per class.
 """
 
 import sys
@@ -24,6 +24,8 @@ LIBRARIES = {
     "ngboost": "NGBoost",
     "quantile_forest": "quantile-forest",
 }
+LONGEST = 280
+"""The most characters of a cell: about four lines of a narrow page."""
 BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 
 
@@ -33,11 +35,14 @@ def main(check: bool) -> None:
 
 
 def by_library() -> str:
-    rows = [
-        (title(library), ", ".join(map(quoted, kinds)), shown(tried(library)) or BY_HAND)
-        for library, kinds in supported_models().items()
-    ]
-    return table([("library", "models", "tested with"), *rows])
+    rows = []
+    for library, kinds in supported_models().items():
+        around = [kind for kind in kinds if library == "sklearn" and is_wrapper(library, kind)]
+        own = listed([kind for kind in kinds if kind not in around])
+        rows.append((title(library), f"{own}: {BY_HAND}" if library == "arborshap" else own))
+        if around:
+            rows.append((f"{title(library)}, around any of these", listed(around)))
+    return checked_table([("library", "models"), *rows])
 
 
 def by_kind() -> str:
@@ -46,12 +51,49 @@ def by_kind() -> str:
         for library, kinds in supported_models().items()
         for kind in kinds
     ]
-    return table([("library", "model", "tested with"), *rows])
+    return checked_table([("library", "model", "tested with"), *rows])
 
 
-def tried(library: str, kind: str | None = None) -> list[str]:
-    """List what the tests cover of a library, or of one kind of its models, each item once and in order."""
-    return list(dict.fromkeys(case.what for case in CASES if case.library == library and kind in (None, case.kind)))
+def checked_table(rows: list[tuple[str, ...]]) -> str:
+    """Return the table, and fail if one of its cells is too long to be read."""
+    for cells in rows:
+        for cell in cells:
+            if len(cell) > LONGEST:
+                raise SystemExit(f"a cell of the table has {len(cell)} characters, more than {LONGEST}: {cell}")
+    return table(rows)
+
+
+def is_wrapper(library: str, kind: str) -> bool:
+    """Whether all cases of this kind have other models inside."""
+    names = [case.name for case in CASES if (case.library, case.kind) == (library, kind)]
+    return all(name.startswith("wrapper-") for name in names)
+
+
+def tried(library: str, kind: str) -> list[str]:
+    """List what the tests cover of one kind of model. What begins with the same words is listed together."""
+    variants: dict[str, list[str]] = {}
+    for case in CASES:
+        if (case.library, case.kind) == (library, kind):
+            head, _, rest = case.what.partition(", ")
+            variants.setdefault(head, []).append(rest)
+    things = []
+    for head, rests in variants.items():
+        named = list(dict.fromkeys(rest for rest in rests if rest))
+        if len(named) == len(rests) == 1:
+            things.append(f"{head}, {named[0]}")
+        else:
+            things.append(f"{head} ({'; '.join(named)})" if named else head)
+    return things
+
+
+def listed(kinds: list[str]) -> str:
+    """List classes; a star stands for Regressor and Classifier, if there are both."""
+    names = []
+    for kind in kinds:
+        stem = kind.removesuffix("Regressor").removesuffix("Classifier")
+        is_pair = kind != stem and {f"{stem}Regressor", f"{stem}Classifier"} <= set(kinds)
+        names.append(f"`{stem}*`" if is_pair else quoted(kind))
+    return ", ".join(dict.fromkeys(names))
 
 
 def title(library: str) -> str:

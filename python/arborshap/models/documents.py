@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from arborshap._util.checks import is_whole
-from arborshap.exceptions import ModelError
+from arborshap.exceptions import ModelError, UnsupportedModelError
 
 T = TypeVar("T")
 
@@ -14,6 +15,16 @@ def shown(found: Any) -> str:
     """Return a value of a file as text for an error message, shortened."""
     text = repr(found[:80] if isinstance(found, (str, bytes)) else found)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def check_known(found: Iterable[Any], known: Collection[str], where: str) -> None:
+    """Refuse fields that later versions of a library may have added, and that may change what a model predicts."""
+    unknown = [field for field in found if field not in known]
+    if unknown:
+        raise UnsupportedModelError(
+            f"{where}: this version of arborshap does not know {', '.join(map(shown, unknown[:5]))}, which may change "
+            "what the model predicts; update arborshap, or save the model with an older version of its library"
+        )
 
 
 def take(document: Any, key: str, kind: type[T], where: str) -> T:

@@ -245,7 +245,10 @@ LIGHTGBM: dict[str, tuple[Callable[[str], str], str]] = {
     "an unknown missing type": (_first("decision_type", "14"), "tree 0, node 0: its missing type"),
     "sets too far": (_line("cat_boundaries", "0 ", "0 999"), "tree 0: cat_"),
     "a key twice": (_line("num_leaves", "4", "4\nnum_leaves=4"), "tree 0: 'num_leaves' appears twice"),
-    "a field taken out": (lambda text: text.replace("\nleft_child=", "\nkid=", 1), "tree 0: 'left_child' is missing"),
+    "a field taken out": (
+        lambda text: text.replace("\nleft_child=", "\nleaf_parent=", 1),
+        "tree 0: 'left_child' is missing",
+    ),
     "a tree taken out": (
         lambda text: text[: text.index("Tree=1")] + text[text.index("end of trees") :],
         "announces 2 trees, but holds 1",

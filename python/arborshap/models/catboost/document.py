@@ -13,7 +13,7 @@ from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import Forest, as_array, frozen_copy
 from arborshap.models.catboost.features import Features, Split
 from arborshap.models.catboost.recoding import CatBoostRecoding
-from arborshap.models.documents import take, take_list
+from arborshap.models.documents import check_known, take, take_list
 from arborshap.models.model import class_names
 
 _LINKS = {
@@ -98,6 +98,7 @@ class _Reader:
         self.n_read += 1
         # CatBoost writes null for a tree that is a single leaf.
         levels = [] if isinstance(tree, dict) and tree.get("splits", 0) is None else take_list(tree, "splits", where)
+        check_known(tree, ("splits", "leaf_values", "leaf_weights"), where)
         splits = [self.features.split(split, f"{where}, level {level}") for level, split in enumerate(levels)]
         if len(splits) > _MAX_DEPTH:
             raise ModelError(f"{where}: {len(splits)} levels would make 2**{len(splits)} leaves")
@@ -133,6 +134,7 @@ class _Reader:
             n = siblings[parent] = len(left)
             at = f"{where}, node {n}"
             is_split = isinstance(node, dict) and "split" in node
+            check_known(node if isinstance(node, dict) else (), ("split", "left", "right", "value", "weight"), at)
             left.append(-1)
             right.append(-1)
             splits.append(self.features.split(node["split"], at) if is_split else Split(0, 0.0))

@@ -15,7 +15,7 @@ from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder, Missing
 from arborshap.forest.forest import Forest, frozen_copy
-from arborshap.models.documents import unknown_objective, whole
+from arborshap.models.documents import check_known, unknown_objective, whole
 from arborshap.models.json import parse_json
 from arborshap.models.link import Link
 from arborshap.models.model import Model, class_names
@@ -34,6 +34,15 @@ _MISSING: dict[int, Missing] = {0: "none", 1: "zero", 2: "nan"}
 _ZERO = float(np.float32(1e-35))
 _NAN_IS_MISSING = 2
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the missing type is in the next two
+_KNOWN_BITS = 15
+_FIELDS = frozenset(
+    (
+        *("num_leaves", "num_cat", "split_feature", "split_gain", "threshold", "decision_type"),
+        *("left_child", "right_child", "leaf_value", "leaf_weight", "leaf_count", "leaf_parent", "leaf_depth"),
+        *("internal_value", "internal_weight", "internal_count", "cat_boundaries", "cat_threshold", "shrinkage"),
+        *("is_linear", "leaf_const", "num_features", "leaf_features", "leaf_coeff", "has_categorical"),
+    )
+)
 _LONGEST_NUMBER = 64
 _FEW_OUTPUTS = 1 << 12  # a file may claim more only if it has at least as many trees
 
@@ -162,6 +171,7 @@ def _add_tree(
             f"{where} has a linear model in each leaf (linear_tree=true), but leaves must be constant; "
             "train with linear_tree=false"
         )
+    check_known(fields, _FIELDS, where)
     leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
     values = _numbers(fields, "leaf_value", where, np.float64, leaves) / averaged
     if leaves == 1:
@@ -172,6 +182,9 @@ def _add_tree(
     kind = _numbers(fields, "decision_type", where, np.int32, inner)
     threshold = _numbers(fields, "threshold", where, np.float64, inner)
     feature = _numbers(fields, "split_feature", where, np.int32, inner)
+    if (kind & ~_KNOWN_BITS).any():
+        node = int(np.argmax(kind & ~_KNOWN_BITS != 0))
+        raise UnsupportedModelError(f"{where}, node {node}: its decision_type {kind[node]} has bits that are not known")
     is_categorical = kind & _CATEGORICAL != 0
     missing_type = (kind >> 2) & 3
     if (missing_type == 3).any():

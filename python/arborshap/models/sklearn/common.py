@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from arborshap.models.documents import check_known
 
 
 def library_name() -> str:
@@ -20,6 +22,12 @@ def library_name() -> str:
 def sklearn_classes(model: Any) -> list[str]:
     """Name the classes of scikit-learn that a model descends from, its own class first."""
     return [cls.__name__ for cls in type(model).__mro__ if cls.__module__.partition(".")[0] == "sklearn"]
+
+
+def check_node_fields(nodes: NDArray[Any], known: Collection[str]) -> None:
+    """Refuse nodes with fields that a later version of scikit-learn may have added, unless they are empty."""
+    names = nodes.dtype.names or ()
+    check_known((name for name in names if name in known or nodes[name].any()), known, "the trees of this scikit-learn")
 
 
 def feature_names_of(model: Any) -> list[str] | None:

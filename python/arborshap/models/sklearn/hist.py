@@ -15,7 +15,21 @@ from arborshap.forest.builder import ForestBuilder
 from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.recoding import TEXT_IN_A_MATRIX, OrdinalRecoding
-from arborshap.models.sklearn.common import feature_names_of, library_name, log_margins_of, margins_of, quiet
+from arborshap.models.sklearn.common import (
+    check_node_fields,
+    feature_names_of,
+    library_name,
+    log_margins_of,
+    margins_of,
+    quiet,
+)
+
+_FIELDS = frozenset(
+    (
+        *("left", "right", "is_leaf", "value", "feature_idx", "num_threshold", "missing_go_to_left", "is_categorical"),
+        *("bitset_idx", "bin_threshold", "count", "depth", "gain"),
+    )
+)
 
 
 def read_hist_gradient_boosting(model: Any) -> Model:
@@ -66,6 +80,7 @@ def _add_tree(
     known_row: NDArray[np.uint32],
 ) -> None:
     nodes = predictor.nodes
+    check_node_fields(nodes, _FIELDS)
     is_leaf = nodes["is_leaf"].astype(np.bool_)
     missing_left = nodes["missing_go_to_left"].astype(np.bool_)
     sets = {}

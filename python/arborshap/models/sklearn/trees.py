@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from arborshap.forest.builder import ForestBuilder
 from arborshap.models.link import Link
 from arborshap.models.model import Model
-from arborshap.models.sklearn.common import feature_names_of, library_name, margins_of, quiet
+from arborshap.models.sklearn.common import check_node_fields, feature_names_of, library_name, margins_of, quiet
+from arborshap.models.supported import unsupported
+
+_FIELDS = frozenset(
+    (
+        *("left_child", "right_child", "feature", "threshold", "missing_go_to_left"),
+        *("impurity", "n_node_samples", "weighted_n_node_samples"),
+    )
+)
 
 
 def new_builder(n_features: int, n_outputs: int) -> ForestBuilder:
@@ -22,6 +30,8 @@ def add_tree(
     builder: ForestBuilder, tree: Any, value: NDArray[Any], output: int = 0, columns: NDArray[Any] | None = None
 ) -> None:
     """Add a fitted ``tree_`` with these leaf values; `columns` are the columns that it saw, if not all."""
+    if type(tree).__module__.startswith("sklearn."):  # other libraries have trees of their own with the same attributes
+        check_node_fields(tree.__getstate__()["nodes"], _FIELDS)
     builder.add_tree(
         left=tree.children_left,
         right=tree.children_right,
@@ -52,6 +62,8 @@ def _mean_of(model: Any, estimators: list[Any]) -> Model:
     outputs = len(names) if names else estimators[0].tree_.n_outputs
     builder = new_builder(model.n_features_in_, outputs)
     for estimator in estimators:
+        if np.any(getattr(estimator, "is_categorical_", False)):
+            raise unsupported(model, "its trees split on sets of categories; train without categorical_features")
         value = class_fractions(estimator, outputs) if names else estimator.tree_.value[:, :, 0]
         if outputs == 1:
             value = value[:, 0]

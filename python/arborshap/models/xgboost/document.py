@@ -16,7 +16,7 @@ from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import Forest, as_array, frozen_copy
-from arborshap.models.documents import take, take_list, whole
+from arborshap.models.documents import check_known, take, take_list, whole
 from arborshap.models.json import parse_json
 from arborshap.models.recoding import XGBoostRecoding
 from arborshap.models.xgboost.tree import add_tree, float32, has_cover, has_vectors
@@ -77,6 +77,13 @@ _SORTED_QUANTILES = (
     "differs from predict where quantiles cross"
 )
 
+_LEARNER = frozenset(
+    ("attributes", "feature_names", "feature_types", "gradient_booster", "learner_model_param", "objective")
+)
+_MODEL = frozenset(("cats", "gbtree_model_param", "iteration_indptr", "tree_info", "trees", "weight_drop"))
+_PARAMETERS = frozenset(("base_score", "boost_from_average", "num_class", "num_feature", "num_target"))
+_NEWEST = (3,)
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -109,13 +116,20 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
         which does not; ``None`` follows whichever saved the document.
     """
     learner = take(document, "learner", dict, "XGBoost model")
+    check_known(learner, _LEARNER, "learner")
+    if as_wrapper is None and _version(document)[:1] > _NEWEST:
+        warn(
+            f"The model was saved by XGBoost {_version(document)[0]}, which is newer than all versions that were tried"
+        )
     attributes = take(learner, "attributes", dict, "learner") if "attributes" in learner else {}
     name, model, weights = _trees_of(take(learner, "gradient_booster", dict, "learner"))
     trees, tree_info = take_list(model, "trees", name), take_list(model, "tree_info", name)
     if len(trees) != len(tree_info):
         raise ModelError(f"{name}: there are {len(trees)} trees, but tree_info has {len(tree_info)} entries")
 
+    check_known(model, _MODEL, name)
     parameters = take(learner, "learner_model_param", dict, "learner")
+    check_known(parameters, _PARAMETERS, "learner_model_param")
     n_features = whole(take(parameters, "num_feature", object, "learner_model_param"), "num_feature")
     n_outputs = max(1, *(whole(parameters.get(key, "1"), key) for key in ("num_class", "num_target")))
     objective = take(take(learner, "objective", dict, "learner"), "name", str, "objective")
@@ -167,6 +181,7 @@ def _trees_of(booster: dict[str, Any]) -> tuple[str, dict[str, Any], NDArray[np.
         raise UnsupportedModelError(
             "the booster is gblinear, a linear model without trees; its coefficients explain it"
         )
+    check_known(booster, ("name", "model", "gbtree", "weight_drop"), "gradient_booster")
     weights: Any = []
     if name == "dart":
         weights = take_list(booster, "weight_drop", name)

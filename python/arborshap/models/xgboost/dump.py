@@ -11,7 +11,7 @@ from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.limits import DEFAULT, Limits
-from arborshap.models.documents import take, take_list
+from arborshap.models.documents import check_known, take, take_list
 from arborshap.models.json import parse_json
 from arborshap.models.model import Model
 from arborshap.models.xgboost.document import TOLERANCE
@@ -24,6 +24,12 @@ _UNKNOWN = (
 _UNKNOWN_CATEGORIES = " Categorical splits use codes; the dump does not say which categories they stand for."
 _UNKNOWN_INDICATORS = " Boolean columns are assumed to hold 0 and 1, with 0 on the left; the dump does not say."
 
+_FIELDS = frozenset(
+    (
+        *("nodeid", "depth", "split", "split_condition", "yes", "no", "missing", "children", "leaf"),
+        *("gain", "cover"),
+    )
+)
 _NUMBERED = re.compile(r"f(\d{1,9})")
 
 
@@ -112,6 +118,7 @@ def _flatten(t: int, root: Any) -> list[_Node]:
             parent.right = position
         if not isinstance(raw, dict):
             raise ModelError(f"tree {t}: a node is {type(raw).__name__}, not an object")
+        check_known(raw, _FIELDS, f"tree {t}, node {raw.get('nodeid', position)}")
         node = _Node(value=raw.get("leaf"), cover=raw.get("cover"))
         nodes.append(node)
         if node.value is None:

@@ -7,11 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.exceptions import ModelError
+from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import as_array, frozen_copy
-from arborshap.models.documents import take, take_list, whole
+from arborshap.models.documents import check_known, take, take_list, whole
 
+_FIELDS = frozenset(
+    (
+        *("left_children", "right_children", "parents", "id", "split_indices", "split_conditions", "split_type"),
+        *("default_left", "base_weights", "leaf_weights", "loss_changes", "sum_hessian", "leaf_child_counts"),
+        *("categories", "categories_nodes", "categories_segments", "categories_sizes", "tree_param"),
+    )
+)
+_PARAMETERS = frozenset(("num_deleted", "num_feature", "num_nodes", "size_leaf_vector", "num_roots"))
 _MAX_CATEGORY = 1 << 24  # above this, float32 no longer distinguishes whole numbers
 
 
@@ -47,6 +55,8 @@ def add_tree(
 
     leaf = left == -1  # a leaf's right child, if any, is the position of its vector
     parameters = take(tree, "tree_param", dict, where)
+    check_known(tree, _FIELDS, where)
+    check_known(parameters, _PARAMETERS, f"{where}: tree_param")
     leaf_size = whole(parameters.get("size_leaf_vector", "1"), f"{where}: size_leaf_vector")
     value: NDArray[np.floating[Any]]
     value = condition if leaf_size <= 1 else _vector_values(where, tree, right, leaf, leaf_size, builder.n_outputs)
@@ -143,6 +153,9 @@ def _category_sets(where: str, tree: dict[str, Any], leaf: NDArray[np.bool_]) ->
         raise ModelError(f"{where}: split_type must be a list of whole numbers")
     if not categorical.any():
         return {}
+    if not np.isin(categorical, (0, 1)).all():
+        node = int(np.argmax(~np.isin(categorical, (0, 1))))
+        raise UnsupportedModelError(f"{where}, node {node}: its split is of the unknown type {categorical[node]}")
     columns = [
         frozen_copy(f"{where}: {key}", take_list(tree, key, where), np.int64)
         for key in ("categories_nodes", "categories_segments", "categories_sizes", "categories")

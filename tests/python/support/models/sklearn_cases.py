@@ -53,6 +53,13 @@ def _isolation() -> BuiltCase:
     return BuiltCase(built.model, built.X, path_length)
 
 
+def _adaboost(target: str, depth: int) -> BuiltCase:
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_depth=depth)
+    return _fit("AdaBoostClassifier", target, "decision_function", gaps=False, estimator=tree, n_estimators=4)
+
+
 _HIST: dict[str, Any] = {"max_iter": 5, "max_depth": 3, "min_samples_leaf": 5}
 _FOREST: dict[str, Any] = {"n_estimators": 5, "max_depth": 3}
 _BOOSTING: dict[str, Any] = {"n_estimators": 5, "max_depth": 3, "gaps": False}
@@ -184,5 +191,7 @@ CASES = [
             "some columns per tree",
             partial(_bagging, "BaggingClassifier", "classes", "predict_proba", max_features=3),
         ),
+        ("adaboost", "AdaBoostClassifier", "two classes", partial(_adaboost, "binary", 1)),
+        ("adaboost-classes", "AdaBoostClassifier", "three classes", partial(_adaboost, "classes", 2)),
     )
 ]

@@ -148,16 +148,6 @@ def _bag(kind: str, member: Callable[[], Any], target: str, method: str, **optio
     return fitted(getattr(ensemble, kind)(member(), n_estimators=3, random_state=7, **options), target, method)
 
 
-def _adaboost(target: str, depth: int) -> BuiltCase:
-    from sklearn.ensemble import AdaBoostClassifier
-    from sklearn.tree import DecisionTreeClassifier
-
-    # Until 1.5, this is not the default.
-    options = {} if AdaBoostClassifier().get_params().get("algorithm") != "SAMME.R" else {"algorithm": "SAMME"}
-    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=depth), n_estimators=4, random_state=7, **options)
-    return fitted(model, target, "decision_function", gaps=False)
-
-
 def _scaled_target() -> BuiltCase:
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.preprocessing import StandardScaler
@@ -301,8 +291,6 @@ _SKLEARN: list[tuple[str, str, str, Callable[[], BuiltCase]]] = [
         "scores of boosting",
         partial(_bag, "BaggingClassifier", hist_classifier, "binary", "decision_function"),
     ),
-    ("adaboost", "AdaBoostClassifier", "two classes", partial(_adaboost, "binary", 1)),
-    ("adaboost-classes", "AdaBoostClassifier", "three classes", partial(_adaboost, "classes", 2)),
     ("eliminated", "RFE", "a forest", _eliminated),
     ("scaled-target", "TransformedTargetRegressor", "scaled target, multi-output", _scaled_target),
     ("log-target", "TransformedTargetRegressor", "log of the target", _log_target),
