@@ -92,6 +92,9 @@ class Background:
     @property
     def n_rows(self) -> int: ...
     @property
+    def weight(self) -> float:
+        """The weights of all rows together; without weights, the number of rows."""
+    @property
     def counted(self) -> bool:
         """Whether patterns were counted and no rows are kept."""
     def add(self, rows: Matrix, weights: NDArray[np.float64] | None = None, *, n_threads: int) -> None:

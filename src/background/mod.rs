@@ -35,6 +35,17 @@ pub(crate) enum Kept {
     Rows(DistinctRows),
 }
 
+impl Kept {
+    /// The weights of all rows together, in whole numbers of 2^-80; None if that is too much for 128 bits.
+    fn weight(&self) -> Option<u128> {
+        match self {
+            Self::Counts(counts) if counts.is_weighted() => Some(counts.total()),
+            Self::Counts(counts) => counts.total().checked_mul(ONE),
+            Self::Rows(rows) => rows.total(),
+        }
+    }
+}
+
 impl Background {
     /// A background of these parts, whose rows and counts agree, and whose weights are within limits, so that sums are
     /// exact; an error otherwise.
@@ -46,15 +57,16 @@ impl Background {
         if !agree {
             return Err(Error::damaged("the number of its rows is not what was counted"));
         }
-        let total = match &kept {
-            Kept::Counts(counts) if counts.is_weighted() => Some(counts.total()),
-            Kept::Counts(counts) => counts.total().checked_mul(ONE),
-            Kept::Rows(rows) => rows.total(),
-        };
-        if total.is_none_or(|total| total >> 80 >= MOST as u128) {
+        if kept.weight().is_none_or(|weight| weight >> 80 >= MOST as u128) {
             return Err(too_heavy());
         }
         Ok(Self { fingerprint, len, kept })
+    }
+
+    /// The weights of all rows together; without weights, the number of rows.
+    #[must_use]
+    pub fn weight(&self) -> f64 {
+        self.kept.weight().unwrap_or_default() as f64 / ONE as f64
     }
 
     /// Number of rows.

@@ -111,6 +111,12 @@ impl PyBackground {
         run::guarded(py, || self.with(Background::len))
     }
 
+    /// The weights of all rows together.
+    #[getter]
+    fn weight(&self, py: Python<'_>) -> PyResult<f64> {
+        run::guarded(py, || self.with(Background::weight))
+    }
+
     /// Whether only patterns were counted, instead of keeping rows.
     #[getter]
     fn counted(&self, py: Python<'_>) -> PyResult<bool> {

@@ -15,9 +15,12 @@ from arborshap._util.checks import repeated
 from arborshap.cli.files import Inputs
 from arborshap.cli.table import Table, choose_columns
 from arborshap.exceptions import InputError
+from arborshap.explain.labels import OutputName
 from arborshap.models import load
 from arborshap.models.recoding import text_columns
 
+_PAIRWISE = ("softmax", "signed square")
+"""Links that are rescaled pair by pair, which takes the background rows themselves."""
 _BACKGROUND_ROWS = 2**16
 """Number of background rows read at a time."""
 
@@ -54,11 +57,11 @@ def explainer_of(options: argparse.Namespace, rows: Table, inputs: Inputs) -> Tr
     )
     batches = (batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS))
     try:
-        if options.model_output in (None, "raw"):
-            return TreeExplainer.from_batches(model, _some(batches, background), **keywords)
-        # Rescaling needs the rows themselves, because it works on pairs.
+        output: OutputName = options.model_output or "raw"
+        if output == "raw" or model.link.name not in _PAIRWISE:
+            return TreeExplainer.from_batches(model, _some(batches, background), model_output=output, **keywords)
         data = _joined(list(_some(batches, background)))
-        return TreeExplainer(model, data, model_output=options.model_output, **keywords)
+        return TreeExplainer(model, data, model_output=output, **keywords)
     except InputError as error:
         # A message about the rows begins with their name; all others are about other options.
         if str(background.path) in str(error) or not str(error).startswith(("data", "batch")):

@@ -18,6 +18,7 @@ from arborshap.distributed import dask_tasks, tasks
 from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.exceptions import InputError
 from arborshap.explain.importance import number_of_players
+from arborshap.explain.labels import OutputName
 from arborshap.game.groups import Groups
 from arborshap.game.indices import INDICES, PLAYER_INDICES, IndexName, PlayerIndexName, order_of_index
 
@@ -32,6 +33,7 @@ def background(
     sample_weight: Any = None,
     feature_names: Sequence[str] | None = None,
     verify: bool = True,
+    model_output: OutputName = "raw",
     n_jobs: int = 1,
 ) -> Background:
     """Count a background where its partitions are, and merge the counts.
@@ -48,6 +50,8 @@ def background(
         A Dask array or dataframe. Partitions may be empty.
     groups, feature_names
         As for `TreeExplainer`.
+    model_output
+        What the background will be used to explain, as for `Background`.
     sample_weight
         The weight of each row: a Dask array or series with the partitions of `data`.
     verify
@@ -63,7 +67,7 @@ def background(
     cut_weights = _cut_alike(sample_weight, "sample_weight", data, "data")
     rows = _pieces(data)
     weights = _pieces_beside(cut_weights, rows)
-    reader = tasks.reader(model, _first_rows(rows), groups, feature_names, verify)
+    reader = tasks.reader(model, _first_rows(rows), groups, feature_names, verify, model_output)
     sent = _broadcast(ShippedExplainer.of(reader, "shapley", n_jobs))
     count = _delayed(tasks.background_of)
     counted = [
@@ -90,7 +94,7 @@ def explain(
     X
         A Dask array or dataframe. Partitions may be empty.
     y
-        The label of each row, for ``model_output="log_loss"`` only: a Dask array or series with the partitions of `X`.
+        The label of each row, for a loss only: a Dask array or series with the partitions of `X`.
     index
         ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
     dtype

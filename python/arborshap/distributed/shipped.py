@@ -67,7 +67,7 @@ def _engine(explainer: TreeExplainer, index: IndexName) -> str:
     partitions.
     """
     facts = explainer.facts()
-    if facts.engine != "auto" or not facts.n_background or facts.model_output != "raw":
+    if facts.engine != "auto" or not facts.n_background:
         return facts.engine
     plan = explainer.explain_plan(2**40, index=index)
     if plan.trees_by_pairs or plan.trees_by_walk:

@@ -21,6 +21,7 @@ from arborshap.distributed import tasks
 from arborshap.distributed.shipped import ShippedExplainer, check_explainer
 from arborshap.exceptions import InputError
 from arborshap.explain.importance import number_of_players
+from arborshap.explain.labels import OutputName
 from arborshap.game.groups import Groups
 from arborshap.game.indices import INDICES, PLAYER_INDICES, IndexName, PlayerIndexName, order_of_index
 
@@ -35,6 +36,7 @@ def background(
     sample_weight: str | None = None,
     feature_names: Sequence[str] | None = None,
     verify: bool = True,
+    model_output: OutputName = "raw",
 ) -> Background:
     """Count a background where its partitions are, and merge the counts.
 
@@ -49,6 +51,8 @@ def background(
         A DataFrame with the model's columns and `sample_weight`.
     groups, feature_names
         As for `TreeExplainer`.
+    model_output
+        What the background will be used to explain, as for `Background`.
     sample_weight
         The name of the column with the weight of each row.
     verify
@@ -62,7 +66,7 @@ def background(
     beside = _present(data, "data", {"sample_weight": sample_weight})
     features = [name for name in data.columns if name not in beside]
     first_rows = data.select(_quoted(features)).limit(tasks.VERIFIED).toArrow()
-    sent = _broadcast(data, tasks.reader(model, first_rows, groups, feature_names, verify), "shapley")
+    sent = _broadcast(data, tasks.reader(model, first_rows, groups, feature_names, verify, model_output), "shapley")
 
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
         where = _here()
@@ -99,7 +103,7 @@ def explain(
         Names of columns to copy to the result, such as a key. The model must not use them. Rows of Spark have no order,
         so only such a column can identify them.
     y
-        The name of the column with the label of each row, for ``model_output="log_loss"`` only.
+        The name of the column with the label of each row, for a loss only.
     index
         ``"shapley"``, ``"banzhaf"``, ``"taylor"`` or ``"interaction"``.
     dtype
@@ -193,7 +197,7 @@ def importance(
     X
         A DataFrame with the model's columns, `y` and `sample_weight`.
     y
-        The name of the column with the label of each row, for ``model_output="log_loss"`` only.
+        The name of the column with the label of each row, for a loss only.
     index
         ``"shapley"`` or ``"banzhaf"`` for players; ``"taylor"`` or ``"interaction"`` for pairs of players.
     sample_weight

@@ -15,6 +15,7 @@ from arborshap._util.checks import checked_dtype
 from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.exceptions import ArborshapError, InputError
 from arborshap.explain.importance import SumOfSizes, sum_of_sizes
+from arborshap.explain.labels import OutputName
 from arborshap.game.groups import Groups
 from arborshap.game.indices import IndexName, PlayerIndexName
 
@@ -35,12 +36,19 @@ def naming(where: str) -> Iterator[None]:
 
 
 def reader(
-    model: Any, first_rows: Any, groups: Groups | None, feature_names: Sequence[str] | None, verify: bool
+    model: Any,
+    first_rows: Any,
+    groups: Groups | None,
+    feature_names: Sequence[str] | None,
+    verify: bool,
+    model_output: OutputName = "raw",
 ) -> TreeExplainer:
     """Make an explainer from a few rows, for workers to read all other rows with: they lack the model's library."""
     if len(first_rows) == 0:
         raise InputError("data has no rows; the background needs at least one")
-    return TreeExplainer(model, first_rows, groups=groups, feature_names=feature_names, verify=verify)
+    return TreeExplainer(
+        model, first_rows, groups=groups, feature_names=feature_names, verify=verify, model_output=model_output
+    )
 
 
 def background_of(sent: ShippedExplainer, rows: Any, weights: Any, where: str) -> Background:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from arborshap import _core
 from arborshap._util.checks import checked_choice, checked_weights
 from arborshap.exceptions import InputError
+from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
+from arborshap.explain.outputs import ModelOutput, output_of
+from arborshap.explain.parts import Panels, WeightedIntake, WeightedParts
 from arborshap.explain.population import Population, mean_change
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
@@ -40,6 +43,9 @@ class Background:
         Rows of the background, in any form that `TreeExplainer` accepts. A part may have no rows.
     groups, feature_names, verify, n_jobs, limits
         As for `TreeExplainer`.
+    model_output
+        What the background will be used to explain, as for `TreeExplainer`. Anything but ``"raw"`` counts the rows in
+        several weightings as well; the background then serves this output and ``"raw"``.
     sample_weight
         The weight of each row. Sums are exact, so each weight must be a multiple of 2**-80 and their sum must be less
         than 2**47. This holds for all weights from about 1e-8 up whose sum is less than 1e14.
@@ -51,12 +57,14 @@ class Background:
         data: Any,
         *,
         groups: Groups | None = None,
+        model_output: OutputName = "raw",
         sample_weight: Any = None,
         feature_names: Sequence[str] | None = None,
         verify: bool = True,
         n_jobs: int | None = None,
         limits: Limits | None = None,
     ) -> None:
+        checked_choice("model_output", model_output, MODEL_OUTPUTS)
         n_threads = Settings.of(n_jobs=n_jobs).n_threads
         reader, rows = Reader.of(
             model,
@@ -71,13 +79,16 @@ class Background:
             raise InputError("data is missing: give the rows of this part of the background")
         self._reader: Reader | None = reader
         self._columns = reader.columns
-        self._native = _begun(reader, n_threads)
-        _add(reader, self._native, rows, sample_weight, "data", n_threads, verify=verify)
+        intake = _Intake(reader, model_output, n_threads)
+        intake.add(rows, sample_weight, "data", verify=verify)
+        self._native, self._weighted = intake.native, intake.weighted
 
     @classmethod
-    def _of(cls, native: _core.Background, columns: Columns, reader: Reader | None) -> Self:
+    def _of(
+        cls, native: _core.Background, columns: Columns, reader: Reader | None, weighted: WeightedParts | None
+    ) -> Self:
         self = cls.__new__(cls)
-        self._native, self._columns, self._reader = native, columns, reader
+        self._native, self._columns, self._reader, self._weighted = native, columns, reader, weighted
         return self
 
     @classmethod
@@ -91,25 +102,28 @@ class Background:
         *,
         verify: bool,
         what: str = "batch 0",
+        model_output: OutputName = "raw",
     ) -> Self:
         """Count batches one after another, keeping only what the trees see of each; `what` names the first in messages.
 
         The public entry points are `TreeExplainer.from_batches` and `TreeExplainer.background_part`.
         """
-        native = _begun(reader, n_threads)
-        _add(reader, native, first, weights, what, n_threads, verify=verify)
+        intake = _Intake(reader, model_output, n_threads)
+        intake.add(first, weights, what, verify=verify)
         for i, batch in enumerate(rest, start=1):
             rows, weights = with_its_column(batch)
             what = f"batch {i}"
-            _add(reader, native, reader.read(rows, what), weights, what, n_threads, verify=verify)
-        return cls._of(native, reader.columns, reader)
+            intake.add(reader.read(rows, what), weights, what, verify=verify)
+        return cls._of(intake.native, reader.columns, reader, intake.weighted)
 
     def __len__(self) -> int:
         """Return the number of rows; equal rows count separately."""
         return self._native.n_rows
 
     def __repr__(self) -> str:
-        return f"<Background of {len(self)} rows, {'counted' if self._native.counted else 'distinct rows kept'}>"
+        kept = "counted" if self._native.counted else "distinct rows kept"
+        purpose = "" if self._weighted is None else f", for model_output={self._weighted.name!r}"
+        return f"<Background of {len(self)} rows, {kept}{purpose}>"
 
     def merge(self, other: Background) -> Background:
         """Return the background that holds the rows of both.
@@ -121,7 +135,8 @@ class Background:
         """
         _check_part(other)
         reader = self._reader or other.reader
-        return Background._of(self._native.merge(other.native), self._columns.agreed_with(other.columns), reader)
+        columns, weighted = self._columns.agreed_with(other.columns), _both(self, other, WeightedParts.merge)
+        return Background._of(self._native.merge(other.native), columns, reader, weighted)
 
     def subtract(self, part: Background) -> Background:
         """Return the background without the rows of a part, for example of the oldest day of a sliding window.
@@ -135,7 +150,8 @@ class Background:
         """
         _check_part(part)
         reader = self._reader or part.reader
-        return Background._of(self._native.subtract(part.native), self._columns.agreed_with(part.columns), reader)
+        columns, weighted = self._columns.agreed_with(part.columns), _both(self, part, WeightedParts.subtract)
+        return Background._of(self._native.subtract(part.native), columns, reader, weighted)
 
     def contrast(
         self,
@@ -201,7 +217,8 @@ class Background:
 
     def to_bytes(self) -> bytes:
         """Return the background as bytes, to be sent to where it is merged; ``docs/saved-format.md`` describes them."""
-        return self._native.to_bytes({"python": [json.dumps(self._columns.to_json())]})
+        weighted = {} if self._weighted is None else self._weighted.to_texts()
+        return self._native.to_bytes({"python": [json.dumps(self._columns.to_json())], **weighted})
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
@@ -215,7 +232,8 @@ class Background:
         if not isinstance(data, (bytes, bytearray, memoryview)):  # Spark hands over bytearrays
             raise InputError(f"Background.from_bytes needs bytes, got a {type(data).__name__}")
         native, texts = _core.Background.from_bytes(bytes(data))
-        return cls._of(native, Columns.from_json(_parsed(texts.get("python", []))), None)
+        columns = Columns.from_json(_parsed(texts.get("python", [])))
+        return cls._of(native, columns, None, WeightedParts.from_texts(texts))
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)
@@ -235,7 +253,14 @@ class Background:
         """The model and how it reads rows; ``None`` if the background came as bytes."""
         return self._reader
 
-    def state_of(self, reader: Reader, settings: Settings, groups: Groups | None) -> State:
+    @property
+    def weighted(self) -> WeightedParts | None:
+        """The rows in the weightings of an output; ``None`` if they were counted for the raw prediction alone."""
+        return self._weighted
+
+    def state_of(
+        self, reader: Reader, settings: Settings, groups: Groups | None, output: ModelOutput | None = None
+    ) -> State:
         """Compile an explainer's state against this background; without `groups`, keep the background's players."""
         columns = self._columns.adopted_by(reader.columns, keep_groups=groups is None)
         core = _core.Explainer.from_background(
@@ -246,7 +271,25 @@ class Background:
             memory_limit=settings.memory_limit,
             n_threads=settings.n_threads,
         )
-        return State.of(reader.with_columns(columns), settings, core)
+        state = State.of(reader.with_columns(columns), settings, core)
+        if output is None:
+            return state
+        if self._weighted is None or self._weighted.name != output.name:
+            Panels.of(output, state.forest)  # whether the output can come in parts at all
+            raise InputError(
+                f"model_output={output.name!r} needs more counts than this Background has; make it, and all its parts, "
+                f"with model_output={output.name!r}"
+            )
+        return state.rescaling_parts(output, self._native.weight, self._weighted)
+
+
+def _both(
+    one: Background, other: Background, join: Callable[[WeightedParts, WeightedParts | None], WeightedParts]
+) -> WeightedParts | None:
+    """Join what two backgrounds hold for an output; a background for the raw prediction holds nothing."""
+    if one.weighted is None and other.weighted is not None:
+        return other.weighted.merge(None)  # which says what is wrong
+    return None if one.weighted is None else join(one.weighted, other.weighted)
 
 
 def _check_part(other: object) -> None:
@@ -259,24 +302,35 @@ def with_its_column(batch: Any) -> tuple[Any, Any]:
     return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
 
 
-def _begun(reader: Reader, n_threads: int) -> _core.Background:
-    columns = reader.columns
-    return _core.Background(
-        reader.model.forest.native, players=columns.players, n_players=columns.n_players, n_threads=n_threads
-    )
+class _Intake:
+    """Counts rows, and counts them in all weightings of an output if one is asked for."""
 
+    def __init__(self, reader: Reader, model_output: OutputName, n_threads: int) -> None:
+        self._reader, self._n_threads = reader, n_threads
+        output = output_of(reader.model, model_output, has_background=True)
+        self._weighted = None if output is None else WeightedIntake(output, reader, n_threads)
+        columns = reader.columns
+        self.native = _core.Background(
+            reader.model.forest.native, players=columns.players, n_players=columns.n_players, n_threads=n_threads
+        )
 
-def _add(
-    reader: Reader, native: _core.Background, rows: Rows, weights: Any, what: str, n_threads: int, *, verify: bool
-) -> None:
-    if len(rows.matrix) == 0:
-        return
-    if verify:
-        reader.verify_again(rows.matrix, what)
-    try:
-        native.add(rows.matrix, checked_weights(weights, len(rows.matrix)), n_threads=n_threads)
-    except InputError as error:
-        raise InputError(f"{what}: {error}") from error
+    @property
+    def weighted(self) -> WeightedParts | None:
+        return None if self._weighted is None else self._weighted.parts
+
+    def add(self, rows: Rows, weights: Any, what: str, *, verify: bool) -> None:
+        matrix = rows.matrix
+        if len(matrix) == 0:
+            return
+        if verify:
+            self._reader.verify_again(matrix, what)
+        try:
+            checked = checked_weights(weights, len(matrix))
+            self.native.add(matrix, checked, n_threads=self._n_threads)
+        except InputError as error:
+            raise InputError(f"{what}: {error}") from error
+        if self._weighted is not None:
+            self._weighted.add(matrix, checked, what)
 
 
 def _parsed(texts: list[str]) -> Any:

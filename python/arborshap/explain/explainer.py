@@ -174,10 +174,8 @@ class TreeExplainer:
             if rows is not None:
                 reader.verify(rows.matrix, "data")
             self._state = State.of(reader, settings, compiled(reader, settings, None))
-        elif output is not None:
-            raise InputError(f"model_output={model_output!r} needs background rows; give rows instead of a Background")
         else:
-            self._state = in_parts.state_of(reader, settings, groups)
+            self._state = in_parts.state_of(reader, settings, groups, output)
 
     @classmethod
     def _of(cls, state: State, given: Given | None = None) -> Self:
@@ -643,6 +641,7 @@ class TreeExplainer:
         batches: Iterable[Any],
         *,
         groups: Groups | None = None,
+        model_output: OutputName = "raw",
         feature_names: Sequence[str] | None = None,
         verify: bool = True,
         engine: str = "auto",
@@ -661,7 +660,7 @@ class TreeExplainer:
             also be a tuple of its rows and their weights. Only a `Background` is kept of them.
         verify
             Whether to compare our margins with the library's own predictions on rows of every batch.
-        groups, feature_names, engine, n_jobs, memory_limit, limits
+        groups, model_output, feature_names, engine, n_jobs, memory_limit, limits
             As for `TreeExplainer`.
 
         Returns
@@ -669,6 +668,7 @@ class TreeExplainer:
         TreeExplainer
             The explainer against all rows of all batches.
         """
+        checked_choice("model_output", model_output, MODEL_OUTPUTS)
         rest = iter(batches)
         first, weights = with_its_column(next(rest, None))
         if first is None:
@@ -679,18 +679,29 @@ class TreeExplainer:
             model, first, groups=groups, feature_names=feature_names, verify=verify, n_threads=n_threads, limits=limits
         )
         assert rows is not None
-        background = Background.of_batches(reader, rows, rest, weights, n_threads, verify=verify)
+        background = Background.of_batches(
+            reader, rows, rest, weights, n_threads, verify=verify, model_output=model_output
+        )
         reader.gate.is_open = False  # every batch was verified
-        return cls._of(background.state_of(reader, settings, None))
+        output = output_of(reader.model, model_output, has_background=True)
+        return cls._of(background.state_of(reader, settings, None, output))
 
     def background_part(self, data: Any, *, sample_weight: Any = None) -> Background:
-        """Count rows as a part of a background, for the same model, groups and columns as this explainer.
+        """Count rows as a part of a background, for the same model, groups, columns and output as this explainer.
 
         This does not need the model's library, so a worker that loaded a saved explainer can count its own rows.
         """
         reader, n_threads = self._state.reader, self._state.settings.n_threads
-        rows = reader.read(data, "data")
-        return Background.of_batches(reader, rows, (), sample_weight, n_threads, verify=False, what="data")
+        return Background.of_batches(
+            reader,
+            reader.read(data, "data"),
+            (),
+            sample_weight,
+            n_threads,
+            verify=False,
+            what="data",
+            model_output=self._state.model_output,
+        )
 
     def explain_batches(
         self, batches: Iterable[Any], *, index: IndexName = "shapley", dtype: Any = np.float64

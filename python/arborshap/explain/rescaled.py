@@ -19,6 +19,7 @@ from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
 from arborshap.explain.outputs import ModelOutput
 from arborshap.explain.pairs import Pairs
+from arborshap.explain.parts import WeightedParts, weighted_by_parts
 from arborshap.explain.settings import Settings
 from arborshap.explain.terms import SumOfTerms
 from arborshap.explain.weighted import Weighted, weighted_by_rows
@@ -42,19 +43,25 @@ class Rescaled:
     core
         The explainer of the margins against the same background.
     background
-        The background rows z.
+        The background rows z; ``None`` if the background came in parts.
     shares
         The weight of each background row in the mean; they sum to 1.
     weighted
         The background in several weightings; ``None`` if values are averaged pair by pair.
+    parts
+        The counts of a background that came in parts.
+    weight
+        The weight of a background that came in parts.
     """
 
     output: ModelOutput
     forest: Forest
     core: _core.Explainer
-    background: Matrix
+    background: Matrix | None
     shares: Array
     weighted: Weighted | None
+    parts: WeightedParts | None = None
+    weight: float = 1.0
 
     @classmethod
     def of(
@@ -76,6 +83,20 @@ class Rescaled:
         rescaled.check_engine(settings.engine)
         return rescaled
 
+    @classmethod
+    def of_parts(
+        cls,
+        output: ModelOutput,
+        forest: Forest,
+        core: _core.Explainer,
+        weight: float,
+        parts: WeightedParts,
+        settings: Settings,
+    ) -> Self:
+        """Prepare values against a background of this weight that was counted in parts."""
+        weighted = weighted_by_parts(output, forest, core, weight, parts, settings)
+        return cls(output, forest, core, None, np.ones(0), weighted, parts, weight)
+
     def check_engine(self, engine: str) -> None:
         """Raise `InputError` if the engine does not compute the values of pairs, but these are needed."""
         if self.weighted is None and engine not in ("auto", "traversal"):
@@ -96,7 +117,7 @@ class Rescaled:
         coded = self.checked_labels(y, n_rows)
         if self.weighted is not None:
             return self.weighted.expected(coded, n_rows)
-        margins = self.forest.native.margin(self.background, 1)
+        margins = self.forest.native.margin(self._rows(None), 1)
         if coded is None:
             return np.broadcast_to(self.shares @ self.output.of(margins, None), (n_rows, self.output.n_outputs))
         labels, which = np.unique(coded, return_inverse=True)
@@ -122,7 +143,7 @@ class Rescaled:
             if self.weighted is not None:
                 return self.weighted.explain(rows, labels, index, np.empty(shape, kind), settings, report)
             if index == "shapley":
-                pairs = Pairs(self.output, self.core, self.background, settings.n_threads)
+                pairs = Pairs(self.output, self.core, self._rows(None), settings.n_threads)
                 return pairs.means(rows, labels, self.shares, report).astype(kind, copy=False)
         raise InputError(
             f"index={index!r} cannot be computed for model_output={self.output.name!r} of this model, because only the "
@@ -134,7 +155,7 @@ class Rescaled:
     ) -> NDArray[Any]:
         """Compute the Shapley values of every pair: (rows, background rows, players, outputs)."""
         kind, labels = checked_dtype(dtype), self.checked_labels(y, len(rows))
-        others = self.background if others is None else others
+        others = self._rows(others)
         shape = (len(rows), len(others), self.core.n_players, self.output.n_outputs)
         check_fits(shape, kind, settings.memory_limit)
         every = np.empty(shape, kind)
@@ -143,3 +164,10 @@ class Rescaled:
             for x, some, values in blocks:
                 every[x, some] = values
         return every
+
+    def _rows(self, others: Matrix | None) -> Matrix:
+        """Return the reference rows, which are the background by default."""
+        found = self.background if others is None else others
+        if found is None:
+            raise InputError("only the counts of the background were kept, not its rows; give the reference rows Z")
+        return found

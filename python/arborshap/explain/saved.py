@@ -20,6 +20,7 @@ from arborshap._util.whole_files import appearing_whole
 from arborshap.exceptions import ArborshapError, InputError, ModelError
 from arborshap.explain.labels import MODEL_OUTPUTS
 from arborshap.explain.outputs import output_of
+from arborshap.explain.parts import WeightedParts
 from arborshap.explain.pipeline import RawColumns
 from arborshap.explain.reader import Gate, Reader
 from arborshap.explain.replay import ReplayedColumns
@@ -125,10 +126,14 @@ def _written(state: State, recoding: dict[str, Any] | None, replay: ReplayedColu
     if replay is not None:
         described, numbers["steps"] = replay.description()
         texts["steps"] = [described]
-    if state.rescaled is not None:
+    rescaled = state.rescaled
+    if rescaled is not None and rescaled.parts is not None:
+        texts |= rescaled.parts.to_texts()
+        numbers["background_weight"] = np.array([rescaled.weight])
+    elif rescaled is not None and rescaled.background is not None:
         numbers |= {
-            "background": np.ravel(state.rescaled.background).astype(np.float64),
-            "background_shares": np.ascontiguousarray(state.rescaled.shares),
+            "background": np.ravel(rescaled.background).astype(np.float64),
+            "background_shares": np.ascontiguousarray(rescaled.shares),
         }
     try:
         return state.core.to_bytes(texts, numbers)
@@ -171,7 +176,7 @@ def _read(
     except InputError as error:
         raise ModelError(f"the saved engine cannot explain the saved model: {error}") from error
     state = replace(state, output_names=tuple(about.texts("outputs", None)) if "outputs" in texts else None)
-    return _with_output(state, about, numbers), has_pipeline and replay is None
+    return _with_output(state, about, texts, numbers), has_pipeline and replay is None
 
 
 def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model:
@@ -233,13 +238,19 @@ def _replay(about: _About, numbers: Numbers, columns: Columns, n_features: int) 
     return replay
 
 
-def _with_output(state: State, about: _About, numbers: Numbers) -> State:
+def _with_output(state: State, about: _About, texts: dict[str, list[str]], numbers: Numbers) -> State:
     name = about.of("model_output", str)
     if name not in MODEL_OUTPUTS:
         raise ModelError(f"this version does not know the saved model_output {name!r}")
     output = output_of(state.reader.model, name, has_background=True)
     if output is None:
         return state
+    parts = WeightedParts.from_texts(texts)
+    if parts is not None:
+        weight = numbers.get("background_weight", np.zeros(0))
+        if parts.name != name or weight.shape != (1,) or not weight[0] > 0.0:
+            raise ModelError("the saved weightings do not fit the saved model_output")
+        return state.rescaling_parts(output, float(weight[0]), parts)
     n_features = state.forest.n_features
     rows, shares = numbers.get("background"), numbers.get("background_shares")
     if rows is None or shares is None or len(rows) != len(shares) * n_features:

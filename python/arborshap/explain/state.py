@@ -13,6 +13,7 @@ from arborshap._util.checks import checked_weights
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
 from arborshap.explain.outputs import ModelOutput
+from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Reader
 from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.settings import Settings
@@ -71,7 +72,14 @@ class State:
 
     def rescaling(self, output: ModelOutput, background: Matrix, shares: NDArray[np.float64] | None) -> Self:
         """Return a state that explains a function of the margins instead of the raw prediction."""
-        rescaled = Rescaled.of(output, self.forest, self.core, background, shares, self.settings)
+        return self._explaining(Rescaled.of(output, self.forest, self.core, background, shares, self.settings))
+
+    def rescaling_parts(self, output: ModelOutput, weight: float, parts: WeightedParts) -> Self:
+        """Do the same against a background of this weight that was counted in parts."""
+        return self._explaining(Rescaled.of_parts(output, self.forest, self.core, weight, parts, self.settings))
+
+    def _explaining(self, rescaled: Rescaled) -> Self:
+        output = rescaled.output
         names = self.output_names if output.n_outputs == self.forest.n_outputs and output.labels is None else None
         return replace(self, rescaled=rescaled, output_names=names)
 

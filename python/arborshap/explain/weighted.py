@@ -119,7 +119,7 @@ class Weighted:
 
     def expected(self, y: Array | None, n_rows: int) -> Array:
         """Return the mean of the output over the background for each of `n_rows` rows: (rows, outputs)."""
-        return self.output.put_together([np.full(n_rows, self._mean(p)) for p in self.products], n_rows, y)
+        return self.output.put_together([np.full(n_rows, self._mean(term)) for term in self.output.terms], n_rows, y)
 
     def plans(self, n_rows: int, index: IndexName, engine: str) -> list[_core.Plan]:
         """Plan a call with this number of rows: one plan per weighting."""
@@ -135,16 +135,18 @@ class Weighted:
             coefficients[list(product.weightings)] += product.term.factor(y) * u
         return np.asarray(coefficients * np.array([[weighting.total] for weighting in self.weightings]))
 
-    def _mean(self, product: Product) -> float:
+    def _mean(self, term: Term) -> float:
         """Return the mean of a term's curve over the background.
 
         For any margin a, g(a) - E g(h(z)) is the mean of K(a, h(z)) (a - h(z)), of which each weighting gives a share.
         """
-        used = [self.weightings[position] for position in product.weightings]
-        means = np.array([float(weighting.core.expected_value[0]) for weighting in used])
-        a = means.mean(keepdims=True)
-        u = product.factors.coefficients(a)[0] * [weighting.total for weighting in used]
-        return float(product.term.curve.value(a)[0] - (u * (a - means)).sum())
+        products = [product for product in self.products if product.term == term]
+        places = [place for product in products for place in product.weightings]
+        totals = np.array([self.weightings[place].total for place in places])
+        means = np.array([float(self.weightings[place].core.expected_value[0]) for place in places])
+        a = means[[int(totals.argmax())]]
+        u = np.concatenate([product.factors.coefficients(a)[0] for product in products]) * totals
+        return float(term.curve.value(a)[0] - (u * (a - means)).sum())
 
 
 def weighted_by_rows(
@@ -180,7 +182,7 @@ def weighted_by_rows(
         if found is None:
             return None
         factors.append(found)
-    limit = _memory(settings) // sum(found.rank for found in factors)
+    limit = shared_memory(settings, sum(found.rank for found in factors))
     forests = {term.margin: forest_of_margin(forest, term.margin).native for term in output.terms}
     weightings: list[Weighting] = []
     shared: dict[int, int] = {}  # where the background without further weights stands, for each margin
@@ -211,8 +213,10 @@ def weighted_by_rows(
     return Weighted(output, forest.native, tuple(products), tuple(weightings))
 
 
-def _memory(settings: Settings) -> int:
-    return _core.available_memory() // 2 if settings.memory_limit is None else settings.memory_limit
+def shared_memory(settings: Settings, n_weightings: int) -> int:
+    """Return how many bytes the tables of one weighting may take."""
+    whole = _core.available_memory() // 2 if settings.memory_limit is None else settings.memory_limit
+    return max(1, whole // max(1, n_weightings))
 
 
 def check_finite(output: SumOfTerms, margins: Array, what: str, start: int) -> None:

@@ -24,6 +24,7 @@ from arborshap import Background, InputError, ModelError, TreeExplainer
 from arborshap.distributed import dask as on_dask
 from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.explain.state import State
+from support.models import lightgbm_cases
 from support.models.case import data
 from support.patience import HANG
 
@@ -78,6 +79,16 @@ def test_background_of_any_partitions(client: Client) -> None:
     grouped = on_dask.background(MODEL, frame[list("edcba")], sample_weight=frame["w"], groups=groups)
     assert grouped.to_bytes() == Background(MODEL, FRAME, sample_weight=WEIGHTS, groups=groups).to_bytes()
     assert TreeExplainer(MODEL, grouped).feature_names == ["pair", "b", "c", "e"]
+
+
+def test_predictions_after_the_link(client: Client) -> None:
+    model = lightgbm_cases.train("positive", objective="poisson")
+    counted = on_dask.background(model, chunked(), model_output="prediction")
+    assert counted.to_bytes() == Background(model, X, model_output="prediction").to_bytes()
+    explainer = TreeExplainer(model, counted, model_output="prediction")
+    usual = explainer.with_settings(engine="pattern").values(X)
+    np.testing.assert_array_equal(on_dask.explain(explainer, chunked()).compute(), usual)
+    np.testing.assert_allclose(usual.sum(axis=1) + explainer.expected_value, model.predict(X), rtol=1e-9)
 
 
 @pytest.mark.parametrize("index", ["shapley", "banzhaf", "taylor", "interaction"])

@@ -100,7 +100,7 @@ def test_what_only_rows_can_give_is_refused() -> None:
     from sklearn.ensemble import GradientBoostingClassifier
 
     classifier = GradientBoostingClassifier(n_estimators=2).fit(X, data().binary)
-    with pytest.raises(InputError, match="'probability' needs background rows"):
+    with pytest.raises(InputError, match="'probability' needs more counts than this Background has"):
         TreeExplainer(classifier, Background(classifier, X), model_output="probability")
     with pytest.raises(InputError, match="a Background already includes its weights"):
         TreeExplainer(MODEL, Background(MODEL, X), sample_weight=np.ones(len(X)))

@@ -1,0 +1,258 @@
+"""Backgrounds in parts, in the weightings that an output needs: each weighting is counted like a background.
+
+Parts are merged bit for bit, so the weight of a row must depend on the model and on the row alone. The margins are
+therefore divided into fixed panels, such as -16 to 16 for a logistic link, and each panel has a sum of products of its
+own, which is exact enough for every row that the model could ever see. Only panels with rows take up space. Weights are
+rounded to whole numbers of 2**-80, in which they are summed exactly.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from dataclasses import dataclass, field
+from typing import Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap import _core
+from arborshap.exceptions import InputError, ModelError
+from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
+from arborshap.explain.lowrank import Factors, factors_of
+from arborshap.explain.outputs import ModelOutput
+from arborshap.explain.reader import Reader
+from arborshap.explain.settings import Settings
+from arborshap.explain.terms import SumOfTerms
+from arborshap.explain.weighted import Product, Weighted, Weighting, check_finite, shared_memory
+from arborshap.forest import Forest
+from arborshap.forest.margins import forest_of_margin, margin_ranges
+from arborshap.rows.numbers import Matrix
+
+Array: TypeAlias = NDArray[np.float64]
+Key: TypeAlias = tuple[int, int, int]
+"""The position of a term, the number of a panel, and the position of a product."""
+
+_WIDTHS = {"exp": 8.0, "logistic": 32.0, "softplus": 32.0}
+"""How wide a panel is, by the first function of a curve; other curves have exact sums and need a single panel."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedParts:
+    """The rows of a background, or of a part of one, in all weightings of an output.
+
+    Attributes
+    ----------
+    name
+        The name of the output.
+    counts
+        The counts in each weighting.
+    """
+
+    name: OutputName
+    counts: dict[Key, _core.Background] = field(default_factory=dict)
+
+    def merge(self, other: Self | None) -> Self:
+        """Return the weightings of the rows of both."""
+        self._check_same(other)
+        assert other is not None
+        counts = dict(self.counts)
+        for key, theirs in other.counts.items():
+            counts[key] = counts[key].merge(theirs) if key in counts else theirs
+        return type(self)(self.name, counts)
+
+    def subtract(self, part: Self | None) -> Self:
+        """Return the weightings without the rows of a part."""
+        self._check_same(part)
+        assert part is not None
+        counts = dict(self.counts)
+        for key, theirs in part.counts.items():
+            if key not in counts:
+                raise InputError("some rows of this part are not in the background")
+            counts[key] = counts[key].subtract(theirs)
+        return type(self)(self.name, {key: left for key, left in counts.items() if left.n_rows})
+
+    def _check_same(self, other: Self | None) -> None:
+        if other is None or other.name != self.name:
+            theirs = "raw" if other is None else other.name
+            raise InputError(
+                f"one Background was made for model_output={self.name!r}, and the other for {theirs!r}; make all parts "
+                "for the same output"
+            )
+
+    def to_texts(self) -> dict[str, list[str]]:
+        """Return the weightings as lists of texts, to be saved beside other arrays."""
+        ordered = sorted(self.counts)
+        keys = [f"{term} {panel} {product}" for term, panel, product in ordered]
+        saved = [b64encode(self.counts[key].to_bytes({})).decode("ascii") for key in ordered]
+        return {"weighted_output": [self.name], "weightings": keys, "weighted_counts": saved}
+
+    @classmethod
+    def from_texts(cls, texts: dict[str, list[str]]) -> Self | None:
+        """Read the lists that `to_texts` wrote; ``None`` if there are none."""
+        if "weighted_output" not in texts:
+            return None
+        try:
+            (name,) = texts["weighted_output"]
+            if name not in MODEL_OUTPUTS:
+                raise ModelError(f"this version does not know the saved model_output {name!r}")
+            counts: dict[Key, _core.Background] = {}
+            for key, saved in zip(texts["weightings"], texts["weighted_counts"], strict=True):
+                term, panel, product = map(int, key.split())
+                counts[term, panel, product], _ = _core.Background.from_bytes(b64decode(saved, validate=True))
+        except ModelError:
+            raise
+        except (KeyError, ValueError) as error:
+            raise ModelError(f"the saved weightings are not valid: {error}") from error
+        return cls(name, counts)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panels:
+    """The panels of an output of one model, and the sum of products in each.
+
+    Attributes
+    ----------
+    output
+        The output.
+    forest
+        The trees.
+    ranges
+        The least and the greatest margin that a row could have: (margins, 2).
+    """
+
+    output: SumOfTerms
+    forest: Forest
+    ranges: Array
+
+    @classmethod
+    def of(cls, output: ModelOutput, forest: Forest) -> Self:
+        """Prepare an output that is a sum of terms; refuse any other."""
+        if not isinstance(output, SumOfTerms):
+            raise InputError(
+                f"model_output={output.name!r} of a softmax needs background rows, because its pairs are computed one "
+                "by one; give rows instead of a Background"
+            )
+        return cls(output, forest, margin_ranges(forest))
+
+    def numbers(self, term: int, margins: Array) -> NDArray[np.intp]:
+        """Return the panel that each margin is in."""
+        first = self.output.terms[term].curve.steps[0]
+        width = _WIDTHS.get(first.function)
+        if width is None:
+            return np.zeros(len(margins), np.intp)
+        return np.floor(first.argument(margins) / width + 0.5).astype(np.intp)
+
+    def factors(self, term: int, panel: int) -> Factors:
+        """Return the sum of products of a term in one panel."""
+        curve, margin = self.output.terms[term].curve, self.output.terms[term].margin
+        low, high = self.ranges[margin].tolist()
+        rows = low, high
+        first = curve.steps[0]
+        width = _WIDTHS.get(first.function)
+        if width is not None:
+            ends = sorted(((panel + side) * width - first.shift) / first.scale for side in (-0.5, 0.5))
+            low, high = max(low, ends[0]), max(low, min(high, ends[1]))
+        found = factors_of(curve, rows, (low, high))
+        if found is None:
+            raise InputError(
+                f"model_output={self.output.name!r} of this model needs background rows, because its link has a kink; "
+                "give rows instead of a Background"
+            )
+        return found
+
+    def is_plain(self, term: int) -> bool:
+        """Whether the term needs only the background with its own weights, which is counted anyway."""
+        functions = {step.function for step in self.output.terms[term].curve.steps}
+        return functions == {"identity"} and self.forest.n_outputs == 1
+
+
+class WeightedIntake:
+    """Counts rows in all weightings of an output."""
+
+    def __init__(self, output: ModelOutput, reader: Reader, n_threads: int) -> None:
+        self._panels = Panels.of(output, reader.model.forest)
+        self._columns, self._n_threads = reader.columns, n_threads
+        self.parts = WeightedParts(output.name)
+
+    def add(self, rows: Matrix, weights: Array | None, what: str) -> None:
+        """Count more rows; `what` names them in messages."""
+        forest, output = self._panels.forest, self._panels.output
+        margins = forest.native.margin(rows, self._n_threads)
+        check_finite(output, margins, what, 0)
+        for t, term in enumerate(output.terms):
+            if self._panels.is_plain(t):
+                continue
+            panels = self._panels.numbers(t, margins[:, term.margin])
+            for panel in np.unique(panels).tolist():
+                own = np.flatnonzero(panels == panel)
+                found = self._panels.factors(t, panel).weights(margins[own, term.margin])
+                for r, sizes in enumerate(found if weights is None else found * weights[own]):
+                    self._count((t, panel, r), term.margin, rows[own], np.ldexp(np.rint(np.ldexp(sizes, 80)), -80))
+
+    def _count(self, key: Key, margin: int, rows: Matrix, weights: Array) -> None:
+        if not weights.any():
+            return
+        if key not in self.parts.counts:
+            self.parts.counts[key] = _core.Background(
+                forest_of_margin(self._panels.forest, margin).native,
+                players=self._columns.players,
+                n_players=self._columns.n_players,
+                n_threads=self._n_threads,
+            )
+        self.parts.counts[key].add(rows, weights, n_threads=self._n_threads)
+
+
+def weighted_by_parts(
+    output: ModelOutput,
+    forest: Forest,
+    plain: _core.Explainer,
+    weight: float,
+    parts: WeightedParts,
+    settings: Settings,
+) -> Weighted:
+    """Make explainers against a background that was counted in parts.
+
+    Parameters
+    ----------
+    output
+        What is explained.
+    forest
+        The trees.
+    plain
+        The explainer of all margins against the same background with its own weights.
+    weight
+        The weight of the whole background.
+    parts
+        The background in all weightings.
+    settings
+        The threads, and the memory that all weightings share.
+    """
+    panels = Panels.of(output, forest)
+    forests = {term.margin: forest_of_margin(forest, term.margin).native for term in panels.output.terms}
+    limit = shared_memory(settings, len(parts.counts) + 1)
+    weightings: list[Weighting] = []
+    places: dict[Key, int] = {}
+    for key in sorted(parts.counts):  # so that sums do not depend on the order of merging
+        counts = parts.counts[key]
+        term = panels.output.terms[key[0]]
+        core = _core.Explainer.from_background(
+            forests[term.margin],
+            counts,
+            players=plain.players,
+            n_players=plain.n_players,
+            memory_limit=limit,
+            n_threads=settings.n_threads,
+        )
+        places[key] = len(weightings)
+        weightings.append(Weighting(core, counts.weight / weight, term.output))
+    nothing = len(weightings)  # stands for weightings in which all rows of a panel have the weight 0
+    weightings.append(Weighting(plain, 0.0, 0))
+    products = []
+    for t, term in enumerate(panels.output.terms):
+        if panels.is_plain(t):
+            products.append(Product(term, panels.factors(t, 0), (len(weightings),)))
+            weightings.append(Weighting(plain, 1.0, term.output))
+        for panel in sorted({key[1] for key in places if key[0] == t}):
+            found = panels.factors(t, panel)
+            products.append(Product(term, found, tuple(places.get((t, panel, r), nothing) for r in range(found.rank))))
+    return Weighted(panels.output, forest.native, tuple(products), tuple(weightings))
