@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.explain.state import State
-from arborshap.explain.values import predictions_of
+from arborshap.explain.terms import SumOfTerms
+from arborshap.explain.values import pair_values_of, predictions_of, values_of
 from arborshap.game.indices import IndexName
+from arborshap.result.unit import Unit
 from arborshap.rows.numbers import Matrix
 
 if TYPE_CHECKING:
     from arborshap.explain.explainer import TreeExplainer
+
+
+class Rescaling(NamedTuple):
+    """How rows' raw predictions become the explained output, each on its own: both (rows, outputs).
+
+    Attributes
+    ----------
+    margin
+        The raw predictions.
+    slope
+        The slope of the explained output over the raw prediction there.
+    """
+
+    margin: NDArray[np.float64]
+    slope: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +81,49 @@ class Provenance:
         """Return the sum of base value and values, (rows, outputs); ``None`` for a loss, which needs labels."""
         return predictions_of(self.state, self.matrix)
 
-    def raw_values(self, positions: NDArray[np.intp], index: IndexName) -> NDArray[np.float64]:
-        """Compute an index of the raw prediction for the rows at these positions; the last axis is the outputs."""
-        settings, some = self.state.settings, self.matrix[positions]
-        return self.state.core.explain(some, index, engine=settings.engine, n_threads=settings.n_threads)
+    @property
+    def raw_unit(self) -> Unit:
+        """The unit of the raw prediction, which the trees add up to."""
+        return Unit.of("raw", self.state.reader.model.link)
 
-    def raw_pair_values(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
+    @property
+    def needs_labels(self) -> bool:
+        """Whether a loss is explained, which depends on labels that are not kept."""
+        return self.state.rescaled is not None and self.state.rescaled.output.labels is not None
+
+    def margins(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Return the raw predictions of the rows at these positions: (rows, outputs of the trees)."""
+        return self.state.forest.margin(self.matrix[positions], self.state.settings.n_threads)
+
+    def rescaling(self, positions: NDArray[np.intp]) -> Rescaling | None:
+        """Return what turns values of the raw prediction into values of the explained output, for some rows.
+
+        ``None`` if the raw prediction is explained, or if an output depends on several margins, as in a softmax.
+        """
+        output = None if self.state.rescaled is None else self.state.rescaled.output
+        if not isinstance(output, SumOfTerms) or any(term.margin != term.output for term in output.terms):
+            return None
+        margin = self.margins(positions)
+        own = [margin[:, term.margin] for term in output.terms]
+        slopes = [term.factor(None) * term.curve.slope(m, m) for term, m in zip(output.terms, own, strict=True)]
+        return Rescaling(margin, np.stack(slopes, axis=1))
+
+    @property
+    def explains_pairs(self) -> bool:
+        """Whether values of pairs of players can be computed; those of a softmax cannot."""
+        return self.state.rescaled is None or self.state.rescaled.weighted is not None
+
+    def values(self, positions: NDArray[np.intp], index: IndexName) -> NDArray[np.float64]:
+        """Compute an index of the explained output for the rows at these positions; the last axis is the outputs."""
+        return self._with_outputs(values_of(self.state, self.matrix[positions], index))
+
+    def pair_values(self, positions: NDArray[np.intp]) -> NDArray[np.float64]:
         """Compute the values of the rows at these positions against each other: (rows, rows, players, outputs)."""
         some = self.matrix[positions]
-        return self.state.core.explain_pairs(some, some, n_threads=self.state.settings.n_threads)
+        return self._with_outputs(pair_values_of(self.state, some, some))
+
+    def _with_outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values[..., np.newaxis] if self.state.n_outputs == 1 else values
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Provenance:
         return self

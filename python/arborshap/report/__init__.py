@@ -17,12 +17,17 @@ from typing import Any
 
 from arborshap._util.checks import whole_number
 from arborshap._util.whole_files import appearing_whole
+from arborshap.draw.palette import custom_properties
 from arborshap.report.content import Content
 from arborshap.report.model_facts import payload_of_model, payload_without_model
 from arborshap.report.packing import in_script
 from arborshap.result.explanation import Explanation
 
-_SCRIPTS = ("page", "data", "picker", "overview", "interactions", "waterfall", "walk", "tree", "trace", "main")
+_SCRIPTS = (
+    *("page", "data", "scale", "colours", "dots", "picker"),
+    *("facts", "predictions", "overview", "dependence", "interactions", "waterfall", "contrast"),
+    *("walk", "tree", "trace", "main"),
+)
 """The scripts in the order in which they are joined: each uses only those before it."""
 
 
@@ -51,7 +56,7 @@ def build_report(explanation: Explanation, title: str, max_rows: int) -> str:
     return Template(_asset("template.html")).substitute(
         title=html.escape(title),
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
-        style=_asset("style.css"),
+        style=custom_properties() + _asset("style.css"),
         data=in_script(payload),
         script=script,
     )

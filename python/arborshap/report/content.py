@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap.draw.drawn import are_booleans, value_name
+from arborshap.draw.style import is_date
 from arborshap.exceptions import InputError
 from arborshap.game.indices import order_of_index
 from arborshap.report.packing import packed
+from arborshap.report.wording import unit_sentence, values_in
 from arborshap.result.explanation import Explanation
 from arborshap.rows.numbers import is_missing
 
@@ -82,6 +85,7 @@ class Content:
             "index": explanation.index,
             "base_name": "Expected value" if explanation.reference is None else "Prediction of the reference",
             **self._end_payload(),
+            **self._unit_payload(),
             "players": explanation.feature_names,
             "outputs": self.outputs,
             "n_rows": len(self.values),
@@ -94,32 +98,46 @@ class Content:
             **self._data_payload(),
         }
 
-    def _end_payload(self) -> dict[str, str]:
+    def _unit_payload(self) -> dict[str, Any]:
+        unit = self.explanation.unit
+        return {
+            "unit": {
+                "name": unit.name,
+                "becomes": unit.becomes,
+                "curve": None if unit.curve is None else unit.curve.to_json(),
+            },
+            "unit_says": unit_sentence(unit),
+            "values_in": values_in(unit),
+            "value_name": value_name(self.explanation),
+        }
+
+    def _end_payload(self) -> dict[str, Any]:
         """Return the names of the number at which a row's values end, and of the predicted number."""
         provenance = self.explanation.provenance
         predicted = {"log_loss": "loss", "squared_error": "squared error"}.get(
             self.explanation.model_output, "prediction"
         )
+        adds_up = False
         if self.explanation.index == "banzhaf":
             end = f"With the Banzhaf values, which need not add up to the {predicted}"
         elif provenance is not None and self.explanation.feature_names != provenance.explainer.feature_names:
             end = f"With these players only, so this is not the {predicted}"
         else:
-            end = f"{predicted.capitalize()} of this row"
-        return {"end_name": end, "predicted": predicted}
+            end, adds_up = f"{predicted.capitalize()} of this row", True
+        return {"end_name": end, "predicted": predicted, "adds_up": adds_up}
 
     def _data_payload(self) -> dict[str, Any]:
         explanation = self.explanation
         player_of = {name: i for i, name in enumerate(explanation.feature_names)}
         columns: list[dict[str, Any]] = [
-            {"name": name, "player": player_of[player], "levels": None}
+            {"name": name, "player": player_of[player], "levels": None, "ordered": False}
             for name, player in zip(explanation.data_names, explanation.data_players, strict=True)
         ]
         if self.data is None:
             return {"columns": columns, "data": None}
         cells, levels = numbers_and_levels(self.data[self.shown])
-        for column, names in zip(columns, levels, strict=True):
-            column["levels"] = names
+        for column, found in zip(columns, levels, strict=True):
+            column |= {"levels": found.names, "ordered": found.ordered}
         return {"columns": columns, "data": packed(cells.T)}
 
 
@@ -128,25 +146,46 @@ def evenly_spaced(n: int, k: int) -> NDArray[np.intp]:
     return (np.arange(k) * n // k).astype(np.intp)
 
 
-def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[list[str] | None]]:
-    """Turn text columns into codes of their distinct texts, with NaN for missing cells."""
-    if data.dtype.kind in "fiub":
-        return data, [None] * data.shape[1]
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The texts that the codes of a column stand for.
+
+    Attributes
+    ----------
+    names
+        The text of each code; ``None`` if the column holds numbers.
+    ordered
+        Whether the codes are in the order of the cells, as those of truth values and dates are.
+    """
+
+    names: list[str] | None = None
+    ordered: bool = False
+
+
+def numbers_and_levels(data: NDArray[Any]) -> tuple[NDArray[Any], list[Levels]]:
+    """Turn columns of truth values, dates and texts into codes, with NaN for missing cells."""
+    if data.dtype.kind in "fiu":
+        return data, [Levels()] * data.shape[1]
     cells = np.empty(data.shape, dtype=np.float64)
-    levels: list[list[str] | None] = []
+    levels = []
     for j in range(data.shape[1]):
-        column = data[:, j]
-        missing = np.array([is_missing(cell) for cell in column], dtype=bool)
-        present = column[~missing]
+        missing = np.array([is_missing(cell) for cell in data[:, j]], dtype=bool)
         cells[missing, j] = np.nan
-        if all(isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) for cell in present):
-            cells[~missing, j] = present.astype(np.float64)
-            levels.append(None)
-            continue
-        names, codes = np.unique(np.array([str(cell) for cell in present], dtype=object), return_inverse=True)
-        cells[~missing, j] = codes
-        levels.append([str(name) for name in names])
+        cells[~missing, j], found = _codes(data[~missing, j])
+        levels.append(found)
     return cells, levels
+
+
+def _codes(present: NDArray[Any]) -> tuple[NDArray[np.float64], Levels]:
+    """Return the cells of a column, none of which is missing, as numbers, and what the numbers stand for."""
+    if are_booleans(present):
+        return present.astype(np.float64), Levels(["False", "True"], ordered=True)
+    if all(isinstance(cell, (int, float, np.number)) for cell in present):
+        return present.astype(np.float64), Levels()
+    texts = np.array([str(cell) for cell in present], dtype=object)
+    names, codes = np.unique(texts, return_inverse=True)
+    # The texts of dates sort as the dates do.
+    return codes.astype(np.float64), Levels([str(name) for name in names], all(map(is_date, present)))
 
 
 def mean_size(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -34,6 +34,25 @@ async function unpackAll(content) {
 /** Names may have any length, but the page shows at most this many characters. */
 const LONGEST_NAME = 160;
 
+const CURVES = {
+  identity: (value) => value,
+  logistic: (value) => 1 / (1 + Math.exp(-value)),
+  exp: Math.exp,
+  softplus: (value) => Math.max(value, 0) + Math.log1p(Math.exp(-Math.abs(value))),
+  "signed square": (value) => value * Math.abs(value),
+  square: (value) => value * value,
+};
+
+/** Evaluate a step of the curve that turns a raw prediction into the model's own, as python/arborshap/models/curves.py. */
+function evaluated([name, scale, shift, points, values], value) {
+  const at = scale * value + shift;
+  if (name !== "interpolation") return CURVES[name](at);
+  const next = points.findIndex((point) => point > at);
+  if (next <= 0) return next === 0 ? values[0] : values[values.length - 1];
+  const share = (at - points[next - 1]) / (points[next] - points[next - 1]);
+  return values[next - 1] + share * (values[next] - values[next - 1]);
+}
+
 /** The report's data, with methods that every section uses. */
 class Report {
   constructor(data) {
@@ -79,12 +98,54 @@ class Report {
     return sums;
   }
 
+  /** Return what a sum becomes, such as the probability of log-odds; null if one number alone does not tell. */
+  converted(sum) {
+    return this.unit.curve === null ? null : this.unit.curve.reduce((value, step) => evaluated(step, value), sum);
+  }
+
+  /** Return the probability or prediction that a row's sum becomes; null if it becomes nothing else. */
+  becomesOf(row, output = state.output) {
+    if (this.becomes) return this.becomes[output * this.nShown + row];
+    return this.converted(this.predictionOf(row, output));
+  }
+
+  /** Write what a sum becomes in brackets. */
+  inBrackets(becomes) {
+    return becomes === null ? "" : ` (${this.unit.becomes} ${figure(becomes, 3)})`;
+  }
+
+  /** Write a number of the unit that is explained, with what it becomes in brackets. */
+  inUnit(sum) {
+    return figure(sum) + this.inBrackets(this.converted(sum));
+  }
+
+  /** Write a row's prediction, with what it becomes in brackets. */
+  predictionInWords(row) {
+    return figure(this.predictionOf(row)) + this.inBrackets(this.becomesOf(row));
+  }
+
+  /** Write what a player has in a row, and its value. */
+  playerInWords(row, player) {
+    const cells = this.cellsText(row, player);
+    return `${this.players[player]}${cells ? ` = ${cells}` : ""}: ${signed(this.valuesOf(player)[row])}`;
+  }
+
   nameOf(row) {
     return this.row_labels ? this.row_labels[row] : `Row ${this.row_numbers[row]}`;
   }
 
   cell(row, column) {
     return this.data[column * this.nShown + row];
+  }
+
+  /** Return a column's cells in all shown rows, as a view. */
+  cellsOf(column) {
+    return this.data.subarray(column * this.nShown, (column + 1) * this.nShown);
+  }
+
+  /** Whether a column's cells have an order: numbers, truth values, dates. */
+  hasOrder(column) {
+    return this.data !== null && (!this.columns[column].levels || this.columns[column].ordered);
   }
 
   cellText(row, column) {

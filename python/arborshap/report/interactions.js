@@ -14,15 +14,16 @@ class Interactions {
         : `${count(rows, "row")} spread evenly over all ${report.n_rows.toLocaleString("en")}`;
     byId("interactions-hint").textContent =
       `${what}, mean size over ${which}. The diagonal shows the effect of each feature alone. ` +
-      "Off the diagonal, each cell shows half of the joint effect of two features, beyond their effects alone.";
+      `Below it, each cell shows the joint effect of two features, beyond their effects alone. ${report.values_in}`;
     byId("interactions").hidden = false;
     state.on(["output"], () => this.build());
     this.build();
   }
 
+  /** Return the mean size of a player's own effect, or of the effect of two players: both halves together. */
   size(p, q) {
     const { nPlayers, interactions } = this.report;
-    return interactions.sizes[(state.output * nPlayers + p) * nPlayers + q];
+    return (p === q ? 1 : 2) * interactions.sizes[(state.output * nPlayers + p) * nPlayers + q];
   }
 
   build() {
@@ -38,18 +39,19 @@ class Interactions {
     const shown = all.sort((p, q) => total[q] - total[p] || p - q).slice(0, HEAT_PLAYERS);
     const largest = Math.max(...shown.flatMap((p) => shown.map((q) => this.size(p, q)))) || 1;
     const caption = nPlayers > shown.length ? `The ${shown.length} largest of ${nPlayers} features` : "All features";
-    const heading = (q) => make("th", { scope: "col", title: players[q] }, make("span", {}, players[q]));
-    const line = (p) =>
+    const name = (tag, p, scope) => make(tag, { scope, title: players[p] }, make("span", {}, clippedInside(players[p], 22)));
+    const line = (p, i) =>
       make(
         "tr",
         {},
-        make("th", { scope: "row", title: players[p] }, players[p]),
-        shown.map((q) => this.cell(p, q, largest)),
+        name("th", p, "row"),
+        shown.map((q, j) => (j <= i ? this.cell(p, q, largest) : make("td"))),
       );
+    // The names of the columns stand below, where every column has its last cell.
     byId("heat").replaceChildren(
       make("caption", {}, caption),
-      make("thead", {}, make("tr", {}, make("td"), shown.map(heading))),
       make("tbody", {}, shown.map(line)),
+      make("tfoot", {}, make("tr", {}, make("td"), shown.map((q) => name("th", q, "col")))),
     );
   }
 
@@ -63,9 +65,9 @@ class Interactions {
       make("tr", {}, make("th", { scope: "col" }, "Pair"), make("th", { scope: "col", class: "num" }, "Mean size")),
     );
     const line = ([p, q]) =>
-      make("tr", {}, make("th", { scope: "row" }, `${players[p]} × ${players[q]}`), numberCell(2 * this.size(p, q)));
+      make("tr", {}, make("th", { scope: "row" }, `${players[p]} × ${players[q]}`), numberCell(this.size(p, q)));
     byId("pairs").replaceChildren(
-      make("caption", {}, pairs.length ? "Strongest pairs: both halves added" : "No features interact in these rows"),
+      make("caption", {}, pairs.length ? "Strongest pairs" : "No features interact in these rows"),
       ...(pairs.length ? [headings] : []),
       make("tbody", {}, pairs.map(line)),
     );
@@ -84,7 +86,7 @@ class Interactions {
     const strength = Math.sqrt(value / largest);
     return make(
       "td",
-      { "data-value": String(value), style: { backgroundColor: `rgb(var(--heat) / ${(0.75 * strength).toFixed(3)})` } },
+      { "data-value": String(value), style: { backgroundColor: `color-mix(in srgb, var(--size) ${(55 * strength).toFixed(1)}%, transparent)` } },
       value === 0 ? "·" : figure(value, 2),
     );
   }

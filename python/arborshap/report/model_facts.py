@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from arborshap._core import __version__
 from arborshap.explain.provenance import Provenance
+from arborshap.explain.softmax import softmax
 from arborshap.game.indices import IndexName
 from arborshap.report.content import MAX_CELLS, Content, evenly_spaced, mean_size
 from arborshap.report.packing import packed
 from arborshap.report.trees import trees_payload
+from arborshap.report.wording import contrast_says, trace_in
 from arborshap.result.axes import output_labels
 from arborshap.result.explanation import Explanation
 
@@ -32,20 +34,32 @@ def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]
     if predicted is not None:
         predicted = predicted[:, outputs]
         payload["margin"] = packed(predicted[content.shown].T)
+        payload["becomes"] = _becomes(content, provenance, outputs)
     if explanation.feature_names != explainer.feature_names:
         return payload | {"no_walk": "the explanation has only some of the model's players"}
     if predicted is not None and explanation.index != "banzhaf":
         total = content.base + content.values.sum(axis=1, dtype=np.float64)
         sizes = [np.max(np.abs(total - predicted)), np.max(np.abs(predicted))]
         payload["additivity"] = {"sizes": packed(np.array(sizes)), "rows": len(predicted)}
-    if explanation.model_output != "raw":
-        return payload | {"no_walk": "the trace needs raw predictions, and another output was explained"}
+    if provenance.needs_labels:
+        return payload | {"no_walk": "a loss depends on the labels of rows, which the page does not have"}
     if explanation.index != "banzhaf":
         payload["interactions"] = _interactions(content, provenance, outputs)
+        payload["has_no_pairs"] = not provenance.explains_pairs
+    if explainer.n_outputs != explainer.forest.n_outputs:
+        return payload | {"no_walk": "the prediction is a mean of several raw predictions"}
     payload |= _tree_rows(content, provenance)
     payload["trees"] = trees_payload(explainer.forest, outputs)
-    if not payload["trees"]["complete"]:
-        payload["contrasts"] = _contrasts(content, provenance, outputs)
+    units = explanation.unit, provenance.raw_unit
+    payload |= {"trace_in": trace_in(*units), "contrast_says": contrast_says(*units)}
+    rescaling = provenance.rescaling(content.shown)
+    if rescaling is not None:
+        payload["rescaled"] = {name: packed(array[:, outputs].T) for name, array in rescaling._asdict().items()}
+    why_ready = None if payload["trees"]["complete"] else "There are too many trees for this page"
+    if rescaling is None and explanation.model_output != "raw":
+        why_ready = "A probability of one class depends on the trees of all classes"
+    if why_ready is not None:
+        payload["contrasts"] = _contrasts(content, provenance, outputs) | {"why": why_ready}
     return payload
 
 
@@ -122,7 +136,7 @@ def _interactions(content: Content, provenance: Provenance, outputs: list[int]) 
     """Return mean sizes of pairs: those that were explained, or Shapley-Taylor indices of a sample of the rows."""
     explainer = provenance.explainer
     n_players, n_rows = len(explainer.feature_names), len(provenance.matrix)
-    if n_players < 2:
+    if n_players < 2 or not provenance.explains_pairs:
         return None
     if content.pairs is not None:
         pairs, index = content.pairs, content.explanation.index
@@ -133,9 +147,16 @@ def _interactions(content: Content, provenance: Provenance, outputs: list[int]) 
             n //= 2
         if n == 0:
             return None
-        pairs = provenance.raw_values(evenly_spaced(n_rows, n), "taylor")
+        pairs = provenance.values(evenly_spaced(n_rows, n), "taylor")
         pairs, index = pairs[..., outputs], "taylor"
     return {"index": index, "rows": len(pairs), "sizes": packed(mean_size(pairs).transpose(2, 0, 1))}
+
+
+def _becomes(content: Content, provenance: Provenance, outputs: list[int]) -> dict[str, Any] | None:
+    """Return the probabilities of a softmax, which one output alone does not tell; the page computes all others."""
+    if content.explanation.unit.becomes is None or content.explanation.unit.curve is not None:
+        return None
+    return packed(softmax(provenance.margins(content.shown))[:, outputs].T)
 
 
 def _tree_rows(content: Content, provenance: Provenance) -> dict[str, Any]:
@@ -149,7 +170,7 @@ def _tree_rows(content: Content, provenance: Provenance) -> dict[str, Any]:
 
 def _contrasts(content: Content, provenance: Provenance, outputs: list[int]) -> dict[str, Any]:
     some = evenly_spaced(len(content.shown), min(CONTRAST_ROWS, len(content.shown)))
-    pairs = provenance.raw_pair_values(content.shown[some])[..., outputs]
+    pairs = provenance.pair_values(content.shown[some])[..., outputs]
     return {"rows": [int(row) for row in some], "values": packed(pairs.transpose(3, 0, 1, 2))}
 
 

@@ -57,6 +57,14 @@ const signed = (value) => (value > 0 ? "+" : "") + figure(value);
 const clipped = (text, length) =>
   text.length > length ? `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
 
+/** Shorten a text in its middle, because names that begin alike differ at their ends. */
+function clippedInside(text, length) {
+  const letters = [...text];
+  if (letters.length <= length) return text;
+  const tail = Math.floor((length - 1) / 2);
+  return `${letters.slice(0, length - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+}
+
 /** Isolate a text of the data: remove direction marks and isolate right-to-left letters, so no other text is turned. */
 function aside(text) {
   const plain = text.replace(/[\u202A-\u202E\u2066-\u2069]/g, "");
@@ -88,6 +96,3 @@ const state = {
     for (const listener of this.listeners[name] ?? []) listener();
   },
 };
-
-/** Return a colour of the style sheet, for the canvases. */
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

@@ -78,7 +78,8 @@ class RowPicker {
     }
     this.sheet.replaceChildren(); // options far down in the old list would keep the new list long
     this.sheet.style.height = `${this.found.length * OPTION_HEIGHT}px`;
-    this.count.textContent = query ? `${count(this.found.length, "row")} found` : count(this.found.length, "row");
+    const n = count(this.found.length, "row");
+    this.count.textContent = `${query ? `${n} found` : n}, each with its ${report.unit.name}`;
     this.list.scrollTop = 0;
     if (query) this.render();
     else this.show();
@@ -120,7 +121,7 @@ class RowPicker {
             style: { top: `${at * OPTION_HEIGHT}px` },
           },
           make("span", {}, this.report.nameOf(row)),
-          make("span", {}, figure(this.report.predictionOf(row))),
+          make("span", { title: this.report.predictionInWords(row) }, figure(this.report.predictionOf(row))),
         ),
       );
     }

@@ -19,6 +19,7 @@ class TraceViewer {
       byId(`trace-${name}`).addEventListener("click", () => this.show(to()));
     byId("trace-fit").addEventListener("change", (event) => this.view.classList.toggle("fit", event.target.checked));
     this.view.addEventListener("keydown", (event) => this.pressed(event, moves));
+    byId("trace-hint").append(` ${report.trace_in}`);
     if (!trees.complete)
       byId("trace-hint").append(
         ` The model has ${count(trees.n_trees, "tree")}; this page carries the first ${trees.numbers.length}.`,

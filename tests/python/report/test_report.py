@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zlib
 from base64 import b64decode
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from sklearn.ensemble import GradientBoostingClassifier
 
 from arborshap import TreeExplainer
 from arborshap.exceptions import InputError
+from arborshap.models.link import Link
 from arborshap.report.packing import in_script, packed
 from arborshap.result.explanation import Explanation
+from arborshap.result.unit import Unit
 from support import report_cases
 
 RNG = np.random.default_rng(0)
@@ -149,18 +152,29 @@ def test_only_trees_of_the_shown_outputs_are_carried(tmp_path: Path) -> None:
     assert unpacked(one["output"]).tolist() == [0] * 8
 
 
-@pytest.mark.parametrize("model_output", ["probability", "log_loss"])
-def test_what_is_not_raw_is_not_walked(tmp_path: Path, model_output: Any) -> None:
-    explainer = TreeExplainer(BINARY, ROWS, model_output=model_output)
-    explanation = explainer(ROWS, LABELS) if model_output == "log_loss" else explainer(ROWS)
-    data = carried(explanation, tmp_path)
+def test_a_probability_has_trees_and_what_rescales_them(tmp_path: Path) -> None:
+    data = carried(TreeExplainer(BINARY, ROWS, model_output="probability")(ROWS), tmp_path)
+    assert gap(data) < 1e-12
+    predicted = BINARY.predict_proba(ROWS)[:, 1]
+    np.testing.assert_allclose(unpacked(data["margin"])[0], predicted, atol=1e-12)
+    margin, slope = (unpacked(data["rescaled"][name])[0] for name in ("margin", "slope"))
+    np.testing.assert_allclose(margin, BINARY.decision_function(ROWS), atol=1e-12)
+    np.testing.assert_allclose(slope, predicted * (1 - predicted), rtol=1e-12)
+    assert data["trees"]["complete"]
+    assert "contrasts" not in data
+    pairs = TreeExplainer(BINARY, ROWS, model_output="probability")(ROWS, index="taylor").values
+    assert data["interactions"]["rows"] == len(ROWS)
+    np.testing.assert_allclose(unpacked(data["interactions"]["sizes"])[0], np.abs(pairs).mean(axis=0), atol=1e-12)
+    assert data["unit"]["name"] == "probability"
+    assert "log-odds" in data["trace_in"]
+
+
+def test_a_loss_is_not_walked(tmp_path: Path) -> None:
+    data = carried(TreeExplainer(BINARY, ROWS, model_output="log_loss")(ROWS, LABELS), tmp_path)
     assert "trees" not in data
-    assert "raw predictions" in data["no_walk"]
-    if model_output == "probability":
-        assert gap(data) < 1e-12
-        np.testing.assert_allclose(unpacked(data["margin"])[0], BINARY.predict_proba(ROWS)[:, 1], atol=1e-12)
-    else:
-        assert "additivity" not in data
+    assert "labels" in data["no_walk"]
+    assert "additivity" not in data
+    assert data["unit"]["name"] == "log loss"
 
 
 def test_other_indices_and_no_background(tmp_path: Path) -> None:
@@ -188,8 +202,43 @@ def test_cells_of_any_kind(tmp_path: Path) -> None:
     values = np.ones((3, 4))
     data = carried(Explanation(values, np.zeros(3), feature_names=list("wxyz"), data=cells), tmp_path)
     assert [column["levels"] for column in data["columns"]] == [None, ["a", "b"], None, ["False", "True"]]
+    assert [column["ordered"] for column in data["columns"]] == [False, False, False, True]
     expected = [[1, 2.5, np.nan], [1, np.nan, 0], [np.nan] * 3, [1, 0, 1]]
     np.testing.assert_array_equal(unpacked(data["data"]), expected)
+
+
+def test_truth_values_and_dates_have_an_order(tmp_path: Path) -> None:
+    cells = np.empty((3, 2), dtype=object)
+    cells[:, 0] = [True, None, True]
+    cells[:, 1] = [date(2026, 3, 1), date(2025, 12, 31), None]
+    data = carried(Explanation(np.ones((3, 2)), np.zeros(3), feature_names=["a", "b"], data=cells), tmp_path)
+    assert [column["levels"] for column in data["columns"]] == [["False", "True"], ["2025-12-31", "2026-03-01"]]
+    assert all(column["ordered"] for column in data["columns"])
+    np.testing.assert_array_equal(unpacked(data["data"]), [[1, np.nan, 1], [1, 0, np.nan]])
+    whole = Explanation(np.ones((2, 1)), np.zeros(2), feature_names=["a"], data=np.array([[True], [False]]))
+    assert carried(whole, tmp_path)["columns"][0]["levels"] == ["False", "True"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "says"),
+    [
+        (Unit.of("raw", Link.named("logistic")), "All numbers are log-odds: 0 is a probability of one half"),
+        (Unit.of("raw", Link.named("logistic", 2.0)), "turns them into a probability, which stands in brackets"),
+        (Unit.of("raw", Link.named("softmax")), "turns them into a probability, which stands in brackets"),
+        (Unit.of("raw", Link.named("probability")), "All numbers are probabilities"),
+        (Unit.of("raw", Link.named("log")), "logarithms of the prediction: adding 1 multiplies the prediction by 2.72"),
+        (Unit.of("raw", Link.named("identity")), "in the unit of what the model predicts"),
+        (Unit.of("raw", Link.named("unknown")), "before the model turns them into what it returns"),
+        (Unit.of("raw"), "does not tell the unit"),
+        (Unit.of("log_loss", Link.named("logistic")), "log losses"),
+        (Unit.of("prediction", Link.named("log")), "in the unit of what the model predicts"),
+    ],
+)
+def test_the_page_says_its_unit(tmp_path: Path, unit: Unit, says: str) -> None:
+    explanation = Explanation(np.ones((2, 1)), np.zeros(2), feature_names=["a"], unit=unit)
+    data = carried(explanation, tmp_path)
+    assert says in data["unit_says"]
+    assert data["unit"]["name"] in data["values_in"]
 
 
 def test_it_costs_nothing_until_it_is_asked_for() -> None:

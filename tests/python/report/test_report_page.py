@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,10 @@ from arborshap import TreeExplainer
 from arborshap.report import trees
 from arborshap.result.explanation import Explanation
 from support import report_cases
-from support.browser import Browser, chromium
-from support.report_cases import MARKUP, Reported
+from support.browser import Browser
+from support.colours import channels, contrast
+from support.report_cases import MARKUP
+from support.report_pages import case, opened
 
 CASES = (
     report_cases.every_kind_of_split,
@@ -31,31 +31,6 @@ CASES = (
     report_cases.pipeline,
     report_cases.markup,
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("reports")
-
-
-@cache
-def case(make: Any) -> Reported:
-    return make()  # type: ignore[no-any-return]
-
-
-def opened(browser: Browser, folder: Path, make: Any, **how: Any) -> Reported:
-    """Open the page of a case, which is written when first asked for."""
-    page = folder / f"{make.__name__}.html"
-    if not page.exists():
-        case(make).explanation.report(page, title="A title & more")
-    browser.open(page, **how)
-    return case(make)
 
 
 def values_of(explanation: Explanation, output: int) -> np.ndarray[Any, Any]:
@@ -254,7 +229,7 @@ def test_where_values_end_is_called_what_it_is(browser: Browser, folder: Path) -
         told = browser.numbers("#row-fall")
         assert list(told)[-1] == end
         assert told[end] == pytest.approx(explanation.base_values[0] + explanation.values[0].sum())
-        assert (", loss " in browser.text("#row-picked")) == (name == "loss")
+        assert (": log loss " in browser.text("#row-picked")) == (name == "loss")
 
 
 def test_it_says_how_precise_its_values_are(browser: Browser, folder: Path) -> None:
@@ -409,7 +384,7 @@ def test_trees_beyond_the_budget(browser: Browser, folder: Path, monkeypatch: py
     kept = browser.run("return document.querySelectorAll('#trace-tree option').length")
     assert 1 <= kept < 10
     assert f"first {kept}" in browser.text("#trace-hint")
-    assert browser.text("#a-picker .found") == browser.text("#b-picker .found") == "20 rows"
+    assert browser.text("#a-picker .found") == browser.text("#b-picker .found") == "20 rows, each with its probability"
     browser.pick("a", 8)
     browser.pick("b", 17)
     browser.click("#contrast-more")
@@ -443,7 +418,9 @@ def test_interactions_that_were_explained(browser: Browser, folder: Path) -> Non
     cells = browser.run(
         "return [...document.querySelectorAll('#heat td[data-value]')].map((td) => Number(td.dataset.value))"
     )
-    np.testing.assert_allclose(np.sort(cells), np.sort(sizes.ravel()), rtol=1e-12)
+    # Both halves of a pair together, below the diagonal, as in the list beside it.
+    whole = np.tril(2 * sizes - np.diag(np.diag(sizes)))
+    np.testing.assert_allclose(np.sort(cells), np.sort(whole[np.tril_indices(3)]), rtol=1e-12)
     names = explanation.feature_names
     pairs = {f"{names[i]} \u00d7 {names[j]}": 2 * sizes[i, j] for i in range(3) for j in range(i + 1, 3)}
     assert browser.numbers("#pairs") == pytest.approx(pairs)
@@ -476,17 +453,11 @@ def test_text_stands_out_from_its_ground(browser: Browser, folder: Path, dark: b
         const style = getComputedStyle(document.documentElement);
         return Object.fromEntries(arguments[0].map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
     """
-    found = browser.run(script, ["page", "card", "text", "soft", "accent", "up", "down", "edge-b"])
-
-    def luminance(colour: str) -> float:
-        parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-        return float(linear @ [0.2126, 0.7152, 0.0722])
-
+    inks = ["text", "soft", "accent", "gain", "loss", "edge-b"]
+    found = browser.run(script, ["page", "card", *inks])
     for ground in ("page", "card"):
-        for ink in ("text", "soft", "accent", "up", "down", "edge-b"):
-            bright, dim = sorted((luminance(found[ground]), luminance(found[ink])), reverse=True)
-            assert (bright + 0.05) / (dim + 0.05) >= 4.5, (ground, ink)
+        for ink in inks:
+            assert contrast(channels(found[ground]), channels(found[ink])) >= 4.5, (ground, ink)
 
 
 def test_the_keyboard_does_everything(browser: Browser, folder: Path) -> None:
@@ -519,7 +490,7 @@ def test_the_keyboard_does_everything(browser: Browser, folder: Path) -> None:
     active = browser.run("return document.getElementById('row-list').getAttribute('aria-activedescendant')")
     assert browser.text(f"#{active}").startswith("patient 10")
     browser.keys("#row-search", "patient 14", Keys.ARROW_DOWN)
-    assert browser.text("#row-picker .found") == "11 rows found"
+    assert browser.text("#row-picker .found") == "11 rows found, each with its prediction"
     assert browser.text("#row-picked").startswith("patient 14:")
     browser.keys("#row-sort", "highest")
     predictions = np.asarray(

@@ -135,6 +135,8 @@ class Browser:
     def colours_of(self, selector: str) -> str:
         """Return what is drawn on a canvas, as text that differs if the drawing does."""
         # It is drawn when the browser finds it in sight, and until then as wide as canvases are by default.
+        scroll = "document.querySelector(arguments[0]).scrollIntoView({ block: 'center', behavior: 'instant' })"
+        self.run(scroll, selector)
         drawn = "return document.querySelector(arguments[0]).width !== 300"
         self.until(lambda: self.run(drawn, selector))
         return str(self.run("return document.querySelector(arguments[0]).toDataURL()", selector))

@@ -129,6 +129,45 @@ def pipeline() -> Reported:
     return reported(TreeExplainer(model, rows), rows)
 
 
+def people(n: int = 150) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """Make rows with truth values, some of them missing, and labels that depend on them."""
+    rng = np.random.default_rng(6)
+    rows = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n).astype(float),
+            "smoker": rng.random(n) < 0.4,
+            "member": pd.Series(rng.random(n) < 0.5).astype("boolean").mask(rng.random(n) < 0.1),
+            "kids": rng.integers(0, 5, n),
+        }
+    )
+    score = 0.05 * (rows["age"] - 50) + 1.5 * rows["smoker"] * (rows["age"] > 45) + 0.5 * rows["member"].fillna(False)
+    return rows, (score + rng.logistic(size=n) > 0).to_numpy().astype(np.int64)
+
+
+def model_of_people() -> XGBClassifier:
+    return XGBClassifier(n_estimators=20, max_depth=3, n_jobs=1).fit(*people())
+
+
+def log_odds() -> Reported:
+    """Make a classifier of two classes, whose raw prediction is log-odds."""
+    rows, _ = people()
+    return reported(TreeExplainer(model_of_people(), rows), rows)
+
+
+def probability() -> Reported:
+    """Make the same classifier, with its probability explained; two rows are the same."""
+    rows, _ = people()
+    rows = pd.concat([rows, rows.iloc[[0]]], ignore_index=True)
+    return reported(TreeExplainer(model_of_people(), rows, model_output="probability"), rows)
+
+
+def class_probabilities() -> Reported:
+    """Make three classes that share a softmax, with their probabilities explained."""
+    rows, label = people(60)
+    model = XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(rows, label + (rows["kids"] > 2))
+    return reported(TreeExplainer(model, rows[:30], model_output="probability"), rows)
+
+
 def markup() -> Reported:
     """Make columns, classes and rows whose names are markup."""
     rng = np.random.default_rng(3)
