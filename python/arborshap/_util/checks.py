@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -85,11 +86,22 @@ def checked_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def checked_memory_limit(limit: Any) -> int | None:
-    """Return the most bytes a result may take."""
+    """Return the most bytes a result may take, given as a number or as text such as ``"2GiB"``."""
     if limit is None:
         return None
+    if isinstance(limit, str):
+        limit = bytes_in(limit) or limit
     limit = min(limit, _MOST) if is_whole(limit) else limit
-    return whole_number("memory_limit", limit, 1, _MOST, "a positive number of bytes, or None")
+    return whole_number("memory_limit", limit, 1, _MOST, "a positive number of bytes, a size such as '2GiB', or None")
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+
+
+def bytes_in(text: str) -> int | None:
+    """Return the number of bytes that a text such as ``"500MB"`` means; ``None`` if it means none."""
+    found = re.fullmatch(r"([0-9]{1,15})\s*(|k|m|g|ki|mi|gi)b?", text.strip().lower())
+    return int(found[1]) * _UNITS[found[2]] if found else None
 
 
 _MOST = 2**62

@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 
 from arborshap import __version__
+from arborshap._util.checks import bytes_in
 from arborshap.cli.endings import ENDINGS, ending_of
-
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 _EXIT = "Exit status: 0 success, 1 error (the last line gives the reason), 2 wrong usage, 130 interrupted."
 
@@ -125,7 +124,7 @@ def _positive(text: str) -> int:
 
 
 def _bytes(text: str) -> int:
-    found = re.fullmatch(r"([0-9]{1,15})\s*(|k|m|g|ki|mi|gi)b?", text.lower())
-    if found is None or int(found[1]) == 0:
+    found = bytes_in(text)
+    if not found:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500MB or 2GiB")
-    return int(found[1]) * _UNITS[found[2]]
+    return found

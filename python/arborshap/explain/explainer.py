@@ -16,6 +16,7 @@ from arborshap._util.notices import warn
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
+from arborshap.explain.announce import announce, plan_of
 from arborshap.explain.background import Background, with_its_column
 from arborshap.explain.contrasts import background_size_for, contrast_of, standard_error_of
 from arborshap.explain.facts import Facts, facts_of
@@ -145,6 +146,8 @@ class TreeExplainer:
         shap_arguments.check_link(link)
         model_output = shap_arguments.output_name(model_output)
         feature_perturbation = shap_arguments.perturbation_name(feature_perturbation, feature_dependence)
+        if hasattr(data, "predict") and not hasattr(model, "predict"):
+            raise InputError("model and data are swapped: write TreeExplainer(model, data)")
         self._given = Given.of(model, data)
         data, sample_weight = shap_arguments.background_in(data, sample_weight)
         checked_choice("model_output", model_output, MODEL_OUTPUTS)
@@ -318,11 +321,16 @@ class TreeExplainer:
             The values, with the data, the names and the base values.
         """
         state = self._state
-        shap_arguments.check_call(state.forest.n_trees, approximate)
-        index = shap_arguments.index_asked_for(index, interactions)
+        if approximate:
+            shap_arguments.check_call(state.forest.n_trees, approximate)
+        if interactions is not False:
+            index = shap_arguments.index_asked_for(index, interactions)
         checked_choice("index", index, INDICES)
-        rows, is_one = state.reader.read(X, "X", one=True), is_one_row(X)
+        is_one = is_one_row(X)
+        rows = state.reader.read(X, "X", one=is_one)
         labels = np.atleast_1d(y) if is_one and y is not None else y
+        if rows.matrix.shape[0] > 1:
+            announce(state, len(rows.matrix), index, progress)
         start = perf_counter()
         values = values_of(state, rows.matrix, index, dtype, progress, labels)
         seconds = perf_counter() - start
@@ -346,6 +354,8 @@ class TreeExplainer:
         """
         checked_choice("index", index, INDICES)
         matrix = self._state.reader.matrix(X)
+        if matrix.shape[0] > 1:
+            announce(self._state, matrix.shape[0], index, progress)
         if matrix is X or not is_one_row(X):
             return values_of(self._state, matrix, index, dtype, progress, y)
         labels = None if y is None else np.atleast_1d(y)
@@ -540,13 +550,7 @@ class TreeExplainer:
         """Describe how a call with `n` rows would be carried out, what it would cost, and why."""
         checked_choice("index", index, INDICES)
         n = whole_number("n", n, 0, 2**62 - 1, "a number of rows")
-        state = self._state
-        engine = state.settings.engine
-        if state.rescaled is None:
-            return Plan.of(state.core.plan(n, index, engine))
-        if state.rescaled.weighted is None:
-            return Plan.of(state.core.plan(n, index, "traversal"))
-        return Plan.of_weightings(state.rescaled.weighted.plans(n, index, engine), state.rescaled.weighted.bound)
+        return plan_of(self._state, n, index)
 
     def trace(self, x: Any, z: Any, tree: int = 0) -> Trace:
         """Walk down one tree for one pair of rows, as the paper does, and record every step.
@@ -794,15 +798,16 @@ class TreeExplainer:
         same_rows = len(rows.shown) == len(values)
         data = rows.shown.copy()  # the caller's array may change; an explanation may not
         read = data if rows.shown is rows.matrix else rows.matrix.copy()
+        columns = state.columns.named_by(rows.names)
         return Explanation(
             values,
             base[:, 0] if state.n_outputs == 1 else base,
-            feature_names=self.feature_names,
+            feature_names=columns.player_names,
             index=index,
             model_output=state.model_output,
             data=data if same_rows else None,
-            data_names=state.columns.names,
-            data_players=state.columns.owner_names,
+            data_names=columns.names,
+            data_players=columns.owner_names,
             output_names=self.output_names,
             row_labels=rows.labels if same_rows else None,
             provenance=Provenance(self, state, read, seconds) if same_rows else None,

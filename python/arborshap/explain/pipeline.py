@@ -105,6 +105,8 @@ class RawColumns:
         width = fitted_width(first)
         # A scikit-learn step that was fitted on an array needs an array again; other steps may need the given frame.
         self._wants_array = width is not None and fitted_names(first) is None
+        # A ColumnTransformer takes the columns that it knows by name and ignores all others.
+        self._ignores_unknown = type(first).__name__ == "ColumnTransformer" and not self._wants_array
         if width is None:
             shape: tuple[int, ...] = getattr(data, "shape", ())
             if len(shape) != 2:
@@ -199,7 +201,8 @@ class RawColumns:
         one
             Whether a single row is allowed that is not in a matrix.
         """
-        raw = RawRows.read(as_some_rows(data, what) if one else data, what, names, self.n_columns)
+        given = as_some_rows(data, what) if one else data
+        raw = RawRows.read(given, what, names, self.n_columns, ignore_unknown=self._ignores_unknown)
         rows = raw.as_array() if self._wants_array else raw.as_frame(self.column_names)
         with advice_on_types(data):
             features = self._features(rows, what, model)

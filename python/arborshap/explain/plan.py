@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from arborshap import _core
+from arborshap._util.progress import human_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Plan:
         ]
         if self.weightings > 1:
             ways[-1:] = [f"{ways[-1]}, against {self.weightings} weightings of the background"] if ways else []
-        took = f"about {self.seconds:.2g} s on one thread and {self.bytes / 2**20:.0f} MiB"
+        took = f"about {human_seconds(self.seconds)} on one thread and {self.bytes / 2**20:.0f} MiB"
         return f"{', '.join(ways) or 'nothing to do'}: {took}; {self.reason}{self._error()}."
 
     def _error(self) -> str:

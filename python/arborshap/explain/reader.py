@@ -83,7 +83,8 @@ class Reader:
         rows = None if data is None else _read(loaded, pipeline, gate, matched, data, "data", one=False)
         if rows is not None:
             matched = matched or rows.names
-        called = list(given or matched or (f"x{j}" for j in range(n_columns)))
+        own = None if rows is None else rows.names  # as the caller spells them
+        called = list(given or own or matched or (f"x{j}" for j in range(n_columns)))
         if pipeline is not None:
             players, owners, player_names = pipeline.players(groups, called)
         elif relation is not None:

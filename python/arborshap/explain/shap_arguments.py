@@ -73,8 +73,6 @@ def perturbation_name(chosen: Any, old: Any) -> Any:
 
 def index_asked_for(index: Any, interactions: Any) -> Any:
     """Return the index of a call that may say ``interactions=True`` instead."""
-    if interactions is False:
-        return index
     if interactions is not True or index not in ("shapley", "interaction"):
         raise InputError(f"interactions={interactions!r} and index={index!r} contradict each other; give only index")
     return "interaction"

@@ -60,6 +60,16 @@ class Columns:
         names = checked_names(player_names, self.n_players)
         return self if names is None else replace(self, player_names=tuple(names))
 
+    def named_by(self, names: Sequence[str] | None) -> Self:
+        """Return the columns with the names of a frame of rows, if neither the model nor the background has names."""
+        if names is None or self.matched is not None or len(names) != len(self.names):
+            return self
+        called = dict(zip(self.names, names, strict=True))
+        player_names = tuple(called.get(name, name) for name in self.player_names)
+        if len(set(player_names)) < len(player_names):
+            return self
+        return replace(self, names=tuple(names), player_names=player_names)
+
     def agreed_with(self, other: Columns) -> Columns:
         """Return the columns of two parts of a background, which must be the same if both have names."""
         if self.matched is None or other.matched is None:

@@ -98,6 +98,8 @@ def _guess(content: bytes) -> str:
     """Describe a file that is not a supported model, and say what to do about it."""
     if not content:
         return "is empty"
+    if content[:8] == b"ARBORSHP":
+        return "is a saved explainer; read it with TreeExplainer.load(path)"
     if content[:1] == b"\x80":
         return "looks like a pickle, which could run any code when loaded; load it yourself and pass the model object"
     if content[:4] == b"binf":

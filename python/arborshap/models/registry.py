@@ -13,6 +13,7 @@ from arborshap.models.files import load_file
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 from arborshap.models.xgboost.dump import load_dump
+from arborshap.rows.frames import frame_library
 
 # Each module has a function `load(model) -> Model`. The wrappers of all other libraries descend from scikit-learn's
 # classes, so scikit-learn comes last.
@@ -81,4 +82,6 @@ def load(
         if library in libraries:
             loaded: Model = import_module(module).load(model)
             return loaded
+    if frame_library(model) is not None or hasattr(model, "__array__"):
+        raise unsupported(model, "these are rows; give the model first, as in TreeExplainer(model, data)")
     raise unsupported(model)

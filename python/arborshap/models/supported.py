@@ -82,9 +82,8 @@ def supported_models() -> dict[str, tuple[str, ...]]:
 
 
 def unsupported(model: Any, reason: str = "") -> UnsupportedModelError:
-    """Build the error that refuses a model by name and lists what is supported."""
+    """Build the error that refuses a model by name and says where to find what is supported."""
     kind = f"{type(model).__module__}.{type(model).__qualname__}".removeprefix("builtins.")
-    listed = "; ".join(f"{library}: {', '.join(kinds)}" for library, kinds in _SUPPORTED.items())
     return UnsupportedModelError(
-        f"{kind} is not supported{': ' + reason if reason else ''}. Supported models are {listed}."
+        f"{kind} is not supported{': ' + reason if reason else ''}. arborshap.supported_models() lists what is"
     )

@@ -338,6 +338,8 @@ class Explanation(Arithmetic):
             raise InputError(message)
 
     def _one_selector_per_axis(self, key: Selector | tuple[Selector, ...]) -> list[Selector]:
+        if isinstance(key, str) and self.has("row"):
+            key = (slice(None), key)  # rows have no names, so a name alone means a player
         selectors = list(key) if isinstance(key, tuple) else [key]
         gaps = [i for i, selector in enumerate(selectors) if selector is Ellipsis]
         given = len(selectors) - len(gaps)

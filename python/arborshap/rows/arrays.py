@@ -60,7 +60,8 @@ def _check_two_dimensional(array: NDArray[Any], data: Any, what: str) -> None:
         raise InputError(f"{what} is a structured array; give a plain 2-D array or a DataFrame")
     if array.ndim == 1:
         is_series = type(data).__name__ == "Series"
-        advice = "for a single row pass " + (f"{what}.to_frame().T" if is_series else f"{what}.reshape(1, -1)")
+        row = f"select it with {what}.iloc[[i]]" if is_series else f"pass [{what}]"
+        advice = f"for a single row, {row}"
         raise InputError(f"{what} is one-dimensional, of length {len(array)}, but rows must be a 2-D matrix; {advice}")
     raise InputError(f"{what} has {array.ndim} dimensions, shape {array.shape}; rows must be a 2-D matrix")
 

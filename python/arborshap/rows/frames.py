@@ -274,7 +274,7 @@ def column_names(data: Any) -> list[str] | None:
     kind = frame_library(data)
     if kind is None or _is_numbered(data, kind):
         return None
-    return [str(name) for name in (data.schema.names if kind == "pyarrow" else data.columns)]
+    return [_text_of(name) for name in (data.schema.names if kind == "pyarrow" else data.columns)]
 
 
 def column_count(data: Any) -> int | None:
@@ -285,10 +285,15 @@ def column_count(data: Any) -> int | None:
 
 def check_names(names: Iterable[object], what: str) -> list[str]:
     """Return column names as strings, each used once."""
-    texts = [str(name) for name in names]
+    texts = [_text_of(name) for name in names]
     if twice := repeated(texts):
         raise InputError(f"{what}: the column name {_some(twice)} is used more than once; rename or drop the repeats")
     return texts
+
+
+def _text_of(name: object) -> str:
+    """Return a column's name as text; the parts of a name in a MultiIndex are joined by spaces, as XGBoost does."""
+    return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
 
 def is_ready(data: Any) -> bool:
@@ -349,8 +354,12 @@ def frame_in_order(
     n_columns: int | None,
     *,
     spaces_are_underscores: bool = False,
+    ignore_unknown: bool = False,
 ) -> NamedFrame:
-    """Put a frame's columns in the order of `names`; numbered columns are already in order."""
+    """Put a frame's columns in the order of `names`; numbered columns are already in order.
+
+    The columns keep the names that the caller gave them, even if the model spells them in another way.
+    """
     found = frame.schema.names if kind == "pyarrow" else frame.columns
     numbered = _is_numbered(frame, kind)
     own_names = check_names(found, what)
@@ -359,11 +368,11 @@ def frame_in_order(
         spelled = own_names
         if spaces_are_underscores:
             spelled = check_names((name.replace(" ", "_") for name in own_names), what)
-        order = order_of(spelled, names, what)
-        reordered = order != list(range(len(own_names)))
-        if reordered:
+        order = order_of(spelled, names, what, ignore_unknown=ignore_unknown)
+        reordered = order != sorted(order)
+        if reordered or len(order) < len(own_names):
             frame = frame.iloc[:, order] if kind == "pandas" else frame.select([own_names[j] for j in order])
-        own_names = list(names)
+        own_names = [own_names[j] for j in order]
     check_width(len(own_names), what, n_columns)
     return NamedFrame(frame, kind, own_names, numbered, reordered)
 
@@ -397,12 +406,12 @@ def _one_dtype(frame: Any) -> np.dtype[Any] | None:
     return dtype if isinstance(dtype, np.dtype) and dtype.kind in "fiub" else None
 
 
-def order_of(own: list[str], names: Sequence[str], what: str) -> list[int]:
+def order_of(own: list[str], names: Sequence[str], what: str, *, ignore_unknown: bool = False) -> list[int]:
     """Return the position in the frame of each of the model's columns; refuse missing and unknown columns."""
     position = {name: j for j, name in enumerate(own)}
     missing = [name for name in names if name not in position]
     known = set(names)
-    unknown = [name for name in own if name not in known]
+    unknown = [] if ignore_unknown else [name for name in own if name not in known]
     if missing or unknown:
         problems = []
         if missing:

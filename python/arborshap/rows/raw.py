@@ -33,11 +33,13 @@ class RawRows:
     frame_kind: FrameKind | None
 
     @classmethod
-    def read(cls, data: Any, what: str, names: Sequence[str] | None, n_columns: int) -> Self:
+    def read(
+        cls, data: Any, what: str, names: Sequence[str] | None, n_columns: int, *, ignore_unknown: bool = False
+    ) -> Self:
         """Read rows of any kind, and refuse them if their columns are not the pipeline's."""
         kind = frame_library(data)
         if kind is not None:
-            found = frame_in_order(data, kind, what, names, n_columns)
+            found = frame_in_order(data, kind, what, names, n_columns, ignore_unknown=ignore_unknown)
             frame = _as_pandas(found.frame) if kind == "pyarrow" else found.frame
             return cls(frame, found.own_names, found.labels, lambda: _cells(frame), found.frame_kind)
         if is_sparse(data):

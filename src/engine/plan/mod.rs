@@ -7,8 +7,10 @@
 //! what each way would take; this file chooses.
 
 mod cost;
+mod words;
 
 use cost::Costs;
+use words::{Bytes, Time};
 
 use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS};
 use super::ranked::ROUND_BYTES;
@@ -247,7 +249,7 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
         return (Ways { fit: without, rest }, reason);
     }
     if !costs.countable {
-        let reason = format!("counting the background's patterns would need about {:.1e} bytes", costs.count_bytes);
+        let reason = format!("counting the background's patterns would need about {}", Bytes(costs.count_bytes));
         return (Ways { fit: without, rest }, reason);
     }
     if now.built {
@@ -259,22 +261,22 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
     let most = if kept { (once + now.rent).max(CHEAP) } else { once };
     let fit = if costs.tables < most { Way::Tables } else { without };
     let reason = format!(
-        "{} of {n_trees} trees would take {:.2e} s by tables; {}, and tables would have saved {:.2e} s in earlier calls",
+        "{} of {n_trees} trees would take {} by tables; {}, and tables would have saved {} in earlier calls",
         costs.fit,
-        costs.tables * 1e-9,
+        Time(costs.tables),
         others(now, costs.counts, costs.pairs),
-        now.rent * 1e-9,
+        Time(now.rent),
     );
     (Ways { fit, rest }, reason)
 }
 
 /// What the ways without tables would take.
 fn others(now: &Circumstances, counts: f64, pairs: f64) -> String {
-    let (counts, pairs) = (counts * 1e-9, pairs * 1e-9);
+    let (counts, pairs) = (Time(counts), Time(pairs));
     match now.background {
-        0 => format!("for {} rows they would take {pairs:.2e} s by walking", now.rows),
+        0 => format!("for {} rows they would take {pairs} by walking", now.rows),
         m => format!(
-            "for {} rows and {m} background rows they would take {counts:.2e} s by ranked counts and {pairs:.2e} s by pairs",
+            "for {} rows and {m} background rows they would take {counts} by ranked counts and {pairs} by pairs",
             now.rows
         ),
     }
