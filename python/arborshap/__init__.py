@@ -23,6 +23,7 @@ from arborshap.forest import Forest, ForestBuilder
 from arborshap.limits import Limits
 from arborshap.models import supported_models
 from arborshap.models.survival import survival_curve
+from arborshap.result.curve import Curve
 from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
 from arborshap.trace import Trace
@@ -33,6 +34,7 @@ Explainer = TreeExplainer
 __all__ = [
     "ArborshapError",
     "Background",
+    "Curve",
     "Explainer",
     "Explanation",
     "Facts",

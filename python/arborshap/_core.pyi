@@ -165,6 +165,8 @@ class Explainer:
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Compute an index: (rows, players, outputs), or (rows, players, players, outputs) for an index of pairs."""
+    def with_players(self, players: NDArray[np.int32], n_players: int, *, n_threads: int) -> Explainer:
+        """Return an explainer of the same forest against the same background, with other players."""
     def explain_population(self, population: Background, index: IndexName, *, n_threads: int) -> NDArray[np.float64]:
         """Compute the mean of an index over counted rows: (players[, players], outputs)."""
     def standard_error(

@@ -210,7 +210,7 @@ impl Explainer {
     }
 
     /// Counts the rows that are kept, if tables will surely be wanted.
-    fn count_if_wanted(&self, job: &Job) -> Result<()> {
+    pub(super) fn count_if_wanted(&self, job: &Job) -> Result<()> {
         if let Some((reference, codes)) = self.reference().and_then(|r| Some((r, r.codes()?)))
             && self.wants_counts(codes.len())?
         {

@@ -7,6 +7,7 @@
 //! | `absent` | what stands in for the players that have not joined |
 //! | `tables` | the tables that are kept, and when they are built |
 //! | `pairs` | the values of every pair |
+//! | `regroup` | the same forest and background with other players |
 //! | `population` | the mean over a population that was counted |
 //! | `standard_error` | how far values may be off because the background is a sample |
 
@@ -15,6 +16,7 @@ mod build;
 mod pairs;
 mod parts;
 mod population;
+mod regroup;
 mod standard_error;
 mod tables;
 

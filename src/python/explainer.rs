@@ -184,6 +184,22 @@ impl PyExplainer {
         array(py, values, &self.shape(&[rows.len()], index))
     }
 
+    /// The same forest and background with other players.
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    #[pyo3(signature = (players, n_players, *, n_threads))]
+    fn with_players(
+        &self,
+        py: Python<'_>,
+        players: PyReadonlyArray1<'_, i32>,
+        n_players: usize,
+        n_threads: usize,
+    ) -> PyResult<Self> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let players = players_from(py, &players, n_players)?;
+        let explainer = run(py, Effort::Long(threads), None, |job| self.explainer.with_players(&players, job))?;
+        Ok(Self { explainer })
+    }
+
     /// The mean of an index over a population: (players, outputs), or (players, players, outputs).
     #[pyo3(signature = (population, index, *, n_threads))]
     fn explain_population<'py>(

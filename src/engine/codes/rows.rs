@@ -11,7 +11,7 @@ pub(crate) const BLOCK: usize = 128;
 pub(crate) const SET: usize = 64;
 
 /// Rows as codes, in blocks of [`BLOCK`] rows, each block column after column.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CodedRows {
     pub(super) codes: Codes,
     pub(super) len: usize,
