@@ -94,6 +94,11 @@ def _means_of_mixed_rows(state: State, rows: Matrix, players: list[int]) -> Arra
     if rescaled.output.labels is not None:
         raise InputError("a loss has a label for each row, and a mixed row has none; use another model_output")
     background, shares = rescaled.background, rescaled.shares
+    if background is None:
+        raise InputError(
+            f"model_output={state.model_output!r} needs every mixed row, but this background came in parts and kept no "
+            "rows; give the rows as data, or use model_output='raw'"
+        )
     kept = np.isin(state.columns.players, players)
     out = np.empty((len(rows), state.n_outputs))
     step = max(1, _CHUNK // max(1, background.size))
