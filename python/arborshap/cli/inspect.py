@@ -34,6 +34,7 @@ def inspect(options: argparse.Namespace) -> None:
     }
     if explainer is not None:
         found |= {"players": explainer.feature_names, "background_rows": explainer.facts().n_background}
+        found |= {"model_id": explainer.model_id, "metadata": explainer.metadata}
     if options.json:
         print(json.dumps(found))
         return
@@ -51,6 +52,8 @@ def inspect(options: argparse.Namespace) -> None:
     if explainer is not None:
         facts.append(("players", f"{len(found['players']):,}: {', '.join(found['players'][:_SHOWN])}"))
         facts.append(("background", f"{found['background_rows']:,} rows"))
+        facts.append(("model id", found["model_id"]))
+        facts += [(name, str(note)) for name, note in found["metadata"].items()]
     for name, text in facts:
         print(f"  {name:<15} {text}")
     print("  most splits on  " + ", ".join(f"{name} ({count:,})" for name, count in _most(found["splits"])))

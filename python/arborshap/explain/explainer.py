@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal, Self, TypeAlias
@@ -21,7 +21,7 @@ from arborshap.explain.background import Background, with_its_column
 from arborshap.explain.coalitions import chosen_players, coalition_values_of, h_statistic_of
 from arborshap.explain.contrasts import background_size_for, contrast_of, standard_error_of
 from arborshap.explain.curves import Kind, all_curves_of, curve_of
-from arborshap.explain.facts import Facts, facts_of
+from arborshap.explain.facts import Facts, checked_metadata, facts_of, fingerprint
 from arborshap.explain.given import Given
 from arborshap.explain.importance import SumOfSizes, number_of_players, sum_of_sizes, top_values, value_chunks
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
@@ -242,6 +242,23 @@ class TreeExplainer:
     def state(self) -> State:
         """Everything the explainer consists of: the model, its columns and players, the settings, the compiled core."""
         return self._state
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Notes of your own, such as the model's version or the date of training; `save` keeps them.
+
+        Assign a dict of anything that JSON can hold.
+        """
+        return dict(self._state.metadata)
+
+    @metadata.setter
+    def metadata(self, notes: Mapping[str, Any]) -> None:
+        self._state = replace(self._state, metadata=checked_metadata(notes))
+
+    @property
+    def model_id(self) -> str:
+        """A fingerprint of the trees, the same for equal models on every machine, before and after saving."""
+        return fingerprint(self._state.forest)
 
     @property
     def model(self) -> Any:

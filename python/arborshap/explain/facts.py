@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
 from arborshap.explain.state import State
+from arborshap.forest import Forest
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +78,27 @@ def facts_of(state: State) -> Facts:
         engine=state.settings.engine,
         n_threads=state.settings.n_threads,
     )
+
+
+def fingerprint(forest: Forest) -> str:
+    """Return a text that equal forests share: a hash of all that decides what they predict."""
+    digest = hashlib.sha256()
+    for name, array in sorted(forest.native.arrays().items()):
+        if array is None or name == "cover":  # which decides nothing that trees predict
+            continue
+        numbers = np.ascontiguousarray(array)
+        little = numbers.astype(numbers.dtype.newbyteorder("<"), copy=False)
+        digest.update(f"{name}{little.dtype.str}{little.shape}".encode())
+        digest.update(little.tobytes())
+    return digest.hexdigest()[:16]
+
+
+def checked_metadata(notes: Any) -> dict[str, Any]:
+    """Return the caller's notes as JSON gives them back, or refuse what JSON cannot hold."""
+    if not isinstance(notes, Mapping) or not all(isinstance(name, str) for name in notes):
+        raise InputError(f"metadata must be a dict with names as keys; got {notes!r}")
+    try:
+        kept: dict[str, Any] = json.loads(json.dumps(dict(notes), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"metadata must be what JSON can hold: {error}; turn it into text or numbers") from error
+    return kept

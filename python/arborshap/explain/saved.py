@@ -101,6 +101,7 @@ def _written(state: State, recoding: dict[str, Any] | None, replay: ReplayedColu
     about = {
         "link": model.link.to_json(),
         "classes": _labels(state),
+        "metadata": dict(state.metadata),
         "recoding": recoding,
         "takes_missing": model.takes_missing,
         "sparse_zero_is_missing": model.sparse_zero_is_missing,
@@ -175,7 +176,8 @@ def _read(
         state = State.of(reader, settings, core)
     except InputError as error:
         raise ModelError(f"the saved engine cannot explain the saved model: {error}") from error
-    state = replace(state, output_names=tuple(about.texts("outputs", None)) if "outputs" in texts else None)
+    names = tuple(about.texts("outputs", None)) if "outputs" in texts else None
+    state = replace(state, output_names=names, metadata=about.of("metadata", dict, optional=True) or {})
     return _with_output(state, about, texts, numbers), has_pipeline and replay is None
 
 

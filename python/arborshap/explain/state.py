@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -40,6 +41,8 @@ class State:
         The names of the outputs, if they have names.
     rescaled
         The computation of probabilities or losses; ``None`` if the raw prediction is explained.
+    metadata
+        The caller's own notes, which are saved with the explainer.
     """
 
     reader: Reader
@@ -47,6 +50,7 @@ class State:
     core: _core.Explainer
     output_names: tuple[str, ...] | None
     rescaled: Rescaled | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, reader: Reader, settings: Settings, core: _core.Explainer) -> Self:
