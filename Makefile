@@ -60,6 +60,8 @@ test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries ne
 test-spark: .venvs/spark/.wheel ## Run the Spark tests on a real Spark; on Debian, installs Java 17 if needed and allowed
 	scripts/java.sh
 	.venvs/spark/bin/python -m pytest --quiet tests/python/distributed/test_spark.py
+	.venvs/spark/bin/python -m pytest --quiet tests/python/models/test_spark_models.py
+	.venvs/spark/bin/python -m pytest --quiet tests/python/models/test_margin.py -k spark-
 
 .PHONY: test-ray
 test-ray: .venvs/ray/.wheel ## Test the recipe for Ray on a real Ray

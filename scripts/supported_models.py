@@ -23,6 +23,7 @@ LIBRARIES = {
     "sksurv": "scikit-survival",
     "ngboost": "NGBoost",
     "quantile_forest": "quantile-forest",
+    "pyspark": "Spark ML",
 }
 LONGEST = 280
 """The most characters of a cell: about four lines of a narrow page."""

@@ -27,6 +27,7 @@ _LOADERS: dict[str, str] = {
     "ngboost": "arborshap.models.ngboost",
     "pyod": "arborshap.models.pyod",
     "quantile_forest": "arborshap.models.quantile_forest",
+    "pyspark": "arborshap.models.spark",
     "sklearn": "arborshap.models.sklearn.estimators",
 }
 

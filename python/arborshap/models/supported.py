@@ -71,6 +71,14 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
     "ngboost": ("NGBRegressor", "NGBClassifier", "NGBSurvival"),
     "pyod": ("IForest",),
     "quantile_forest": ("RandomForestQuantileRegressor", "ExtraTreesQuantileRegressor"),
+    "pyspark": (
+        "DecisionTreeRegressionModel",
+        "DecisionTreeClassificationModel",
+        "RandomForestRegressionModel",
+        "RandomForestClassificationModel",
+        "GBTRegressionModel",
+        "GBTClassificationModel",
+    ),
     "shap": ("dictionary of trees",),
     "arborshap": ("Forest",),
 }

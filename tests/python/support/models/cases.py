@@ -7,6 +7,7 @@ from support.models import (
     lightgbm_cases,
     other_cases,
     sklearn_cases,
+    spark_cases,
     treelite_cases,
     wrapper_cases,
     xgboost_cases,
@@ -23,4 +24,5 @@ CASES: list[Case] = [
     *catboost_cases.CASES,
     *treelite_cases.CASES,
     *other_cases.CASES,
+    *spark_cases.CASES,
 ]
