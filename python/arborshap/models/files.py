@@ -94,6 +94,12 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
     )
 
 
+_DETOUR = (
+    "load it yourself and pass the model object, or, for the command line, save TreeExplainer(model, X).save(path) and "
+    "give that file"
+)
+
+
 def _guess(content: bytes) -> str:
     """Describe a file that is not a supported model, and say what to do about it."""
     if not content:
@@ -101,7 +107,9 @@ def _guess(content: bytes) -> str:
     if content[:8] == b"ARBORSHP":
         return "is a saved explainer; read it with TreeExplainer.load(path)"
     if content[:1] == b"\x80":
-        return "looks like a pickle, which could run any code when loaded; load it yourself and pass the model object"
+        return f"looks like a pickle, which could run any code when loaded; {_DETOUR}"
+    if content[:4] == b"PK\x03\x04" and b"schema.json" in content:
+        return f"is a skops file, whose trees scikit-learn would load unchecked; {_DETOUR}"
     if content[:4] == b"binf":
         return "is in XGBoost's old binary format; load it into XGBoost and save it as .json or .ubj"
     if content[:4] == b"CBM1":

@@ -62,7 +62,9 @@ class Categories:
         row = int((positions < 0).argmax())
         known = ", ".join(repr(cell) for cell in self.cells[:_SHOWN])
         more = f" and {len(self.cells) - _SHOWN} more" if len(self.cells) > _SHOWN else ""
-        return CellError(row, column, f"is {cells[row]!r}, which is not one of the categories {known}{more}")
+        cell = cells[row].item() if isinstance(cells[row], np.generic) else cells[row]
+        shown = "missing" if cell is None or _is_nan(cell) else repr(cell)
+        return CellError(row, column, f"is {shown}, which is not one of the categories {known}{more}")
 
 
 def _is_nan(cell: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +204,15 @@ def test_a_forest_and_a_loaded_model_pass_through() -> None:
     assert load(model) is model
     assert load(model.forest).forest is model.forest
     assert isinstance(model.forest, arborshap.Forest)
+
+
+def test_files_of_scikit_learn_are_refused_with_the_detour(tmp_path: Path) -> None:
+    """A skops file is a zip archive with a schema; its trees would be loaded as they are, unchecked."""
+    with zipfile.ZipFile(tmp_path / "model.skops", "w") as file:
+        file.writestr("schema.json", "{}")
+    detour = r"load it yourself and pass the model object, or, for the command line, save TreeExplainer\(model, X\)"
+    with pytest.raises(UnsupportedModelError, match=f"'model.skops' is a skops file, .* unchecked; {detour}"):
+        load(str(tmp_path / "model.skops"))
+    (tmp_path / "model.joblib").write_bytes(pickle.dumps([1]))
+    with pytest.raises(UnsupportedModelError, match=f"looks like a pickle, .*; {detour}"):
+        load(str(tmp_path / "model.joblib"))

@@ -16,6 +16,7 @@ from lightgbm import LGBMRegressor
 from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import TreeExplainer
+from support.pipeline_cases import fitted
 from support.places import EXAMPLES
 
 SOURCE = EXAMPLES / "service" / "service.py"
@@ -139,3 +140,22 @@ def test_from_the_environment(
     rows = np.random.default_rng(1).normal(size=(3, 3))
     answer = client.post("/explain", json={"rows": rows.tolist()}).json()
     assert answer["values"] == explainer.shap_values(rows).tolist()
+
+
+def test_a_saved_pipeline_is_served(service: ModuleType, tmp_path: Path) -> None:
+    it = fitted("unknown categories ignored")
+    it.explainer.save(tmp_path / "pipeline.explainer")
+    loaded = TreeExplainer.load(tmp_path / "pipeline.explainer")
+    client = TestClient(service.create_app(loaded))
+    rows = [{name: None if cell != cell else cell for name, cell in row.items()} for row in it.X.to_dict("records")]
+    answer = client.post("/explain", json={"rows": rows}).json()
+    assert answer["values"] == it.explainer.shap_values(it.X).tolist()
+    assert client.get("/health").json()["categories"] == {"town": ["Bern", "Chur", "Genf", "Thun"]}
+    refusing = TreeExplainer.from_bytes(fitted("principal components").explainer.to_bytes())
+    client = TestClient(service.create_app(refusing))
+    refused = client.post("/explain", json={"rows": [rows[1] | {"town": "Nowhere"}]})
+    assert refused.status_code == 422
+    assert "row 0 of column 'town', which is 'Nowhere', which is not one of the categories" in refused.json()["detail"]
+    refused = client.post("/explain", json={"rows": [rows[1] | {"w": "many"}]})
+    assert refused.status_code == 422
+    assert "must hold numbers" in refused.json()["detail"]
