@@ -109,7 +109,10 @@ def mixed_rows(rows: Any, first: NDArray[Any], second: NDArray[Any], from_first:
     taken = np.where(from_first, first[:, np.newaxis], second[:, np.newaxis])
     match frame_library(rows):
         case "pandas":
-            columns = {name: rows.iloc[:, j].array.take(taken[:, j]) for j, name in enumerate(rows.columns)}
+            # As series they keep their types; of objects, pandas would make text, and turn None into NaN.
+            columns = {
+                name: rows.iloc[:, j].take(taken[:, j]).reset_index(drop=True) for j, name in enumerate(rows.columns)
+            }
             return type(rows)(columns, columns=rows.columns)
         case "polars":
             return type(rows)([rows.to_series(j).gather(taken[:, j]) for j in range(rows.width)])

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lightgbm import LGBMRegressor
 from xgboost import XGBRegressor
@@ -101,6 +101,8 @@ CELLS = st.one_of(
 )
 
 
+@example([("1", "2", "nan(1)")], "\n")
+@example([("1", "2", "-nan")], "\n")
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12), st.sampled_from(["\n", "\r\n"]))
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 def test_pyarrow_reads_the_very_same_numbers(tmp_path: Path, rows: list[tuple[str, ...]], end: str) -> None:
@@ -308,7 +310,7 @@ def category_frame(n: int = 200) -> pd.DataFrame:
 @pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
 def test_categories_by_name(files: Files, library: str) -> None:
     frame = category_frame()
-    y = frame["size"] + 9.0 * (frame["town"] == "Chur")
+    y = frame["size"] + frame["town"].map({"Chur": 9.0, "NA": -5.0, "2": 30.0}).astype(float).fillna(1.0)
     if library == "xgboost":
         XGBRegressor(n_estimators=8, max_depth=3, enable_categorical=True, n_jobs=1).fit(frame, y).save_model(
             files.path("model.json")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -183,6 +184,21 @@ def test_a_pipeline_fitted_on_an_array() -> None:
     again = loaded(explainer)
     for rows in (frame[20:30], frame[20:30].to_numpy(), frame[20:30][["v", "w", "size"]]):
         np.testing.assert_array_equal(again.shap_values(rows), explainer.shap_values(rows))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_text_without_types_is_what_the_encoder_knows(missing: Any) -> None:
+    towns = np.array(["Bern", "Chur", missing, "Thun"] * 10, dtype=object)
+    frame = pd.DataFrame({"town": pd.Series(towns, dtype=object), "w": np.arange(40.0)})
+    pipeline = make_pipeline(make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"), forest())
+    explainer = TreeExplainer(pipeline.fit(frame, 5.0 * frame["town"].isna() + frame["w"] / 50), frame)
+    again = loaded(explainer)
+    expected = explainer.shap_values(frame[:4])
+    assert abs(expected[2, 0]) > 1
+    for gap in (None, float("nan")):
+        rows = [["Bern", 0.0], ["Chur", 1.0], [gap, 2.0], ["Thun", 3.0]]
+        np.testing.assert_array_equal(again.shap_values(rows), expected)
+    assert again.categories == {"town": ["Bern", "Chur", "Thun"]}
 
 
 # --- files of strangers ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
 
@@ -110,6 +111,16 @@ def test_what_sparse_rows_cannot_do_bit_for_bit_is_refused() -> None:
     transformer = OF_NUMBERS["cubes"]().fit(X)
     with pytest.raises(InputError, match="a sparse matrix cannot be replayed by PolynomialFeatures"):
         check_same(transformer, replay_of(transformer), scipy.sparse.csr_matrix(X))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", [{}, {"add_indicator": True}, {"keep_empty_features": True}])
+def test_columns_with_nothing_to_fill_in(options: dict[str, Any]) -> None:
+    rows = np.where([False, True, False, True], np.nan, X)
+    rows[::7, 0] = np.nan
+    transformer = SimpleImputer(**options).fit(rows)
+    check_same(transformer, replay_of(transformer), rows)
+    check_same(transformer, replay_of(transformer), ROWS["missing"])
 
 
 def test_box_cox_is_bit_for_bit_or_refused() -> None:
