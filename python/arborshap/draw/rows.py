@@ -65,12 +65,21 @@ def _predictions(ax: Axes, sums: NDArray[Any], base: NDArray[Any]) -> None:
     for numbers, line in ((base, ":"), (sums, "-")):
         share = (numbers - low) / ((high - low) or 1.0)
         ax.plot(x, -0.7 - (_STRIP - 0.2) * share, color=style.text_colour(), linewidth=1.3, linestyle=line)
-    for height, text in zip((-0.7, -0.5 - _STRIP), style.sizes(np.array([low, high])), strict=True):
+    low_text, high_text = style.sizes(np.array([low, high]))
+    # In the corners that a rising line leaves free.
+    ends: list[tuple[str, float, float, Any]] = [
+        (high_text, 0.0, -0.5 - _STRIP, "left"),
+        (low_text, 1.0, -0.7, "right"),
+    ]
+    for text, x_end, height, side in ends:
+        where = (x_end * len(sums), height)
+        offset = (3 if side == "left" else -3, 0)
         ax.annotate(
             text,
-            (0, height),
-            xytext=(3, 0),
+            where,
+            xytext=offset,
             textcoords="offset points",
+            ha=side,
             va="center",
             fontsize=style.NOTE,
             alpha=0.8,
