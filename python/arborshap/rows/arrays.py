@@ -23,7 +23,9 @@ def as_cells(data: Any, what: str) -> NDArray[Any]:
         if len({len(row) for row in data}) > 1:
             raise InputError(f"{what} is a list of rows of different lengths")
         cells = np.empty((len(data), len(data[0])), object)
-        cells[:] = data
+        for at, row in enumerate(data):  # cell by cell, because a cell may itself be a list
+            for j, cell in enumerate(row):
+                cells[at, j] = cell
         return cells
     return as_table(data, what)
 

@@ -241,7 +241,8 @@ def is_one_row(data: Any) -> bool:
     if isinstance(data, np.ndarray):
         return data.ndim == 1 and data.dtype.names is None
     if isinstance(data, (list, tuple)):
-        return len(data) > 0 and not any(np.ndim(cell) or isinstance(cell, Mapping) for cell in data[:1])
+        # NumPy cannot tell the dimensions of a list with lists of different lengths, so lists are not given to it.
+        return len(data) > 0 and not (isinstance(data[0], (list, tuple, Mapping)) or np.ndim(data[0]))
     is_vector = _root_module(data) == "polars" and type(data).__name__ == "Series"
     return _is_series(data) or isinstance(data, Mapping) or is_vector
 

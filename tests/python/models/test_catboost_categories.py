@@ -185,6 +185,12 @@ def test_whole_numbers_and_truth_values_are_categories() -> None:
             explainer(pd.DataFrame({0: [0.5], 1: [wrong]}))
     with pytest.raises(InputError, match="row 0 of column '0' is 'high', not a number"):
         explainer([["high", 1]])
+    with pytest.raises(InputError, match=r"row 0 of column '1' is \[1\].*only text and whole numbers"):
+        explainer([[0.5, [1]]])
+    with pytest.raises(InputError, match=r"row 0 of column '1' is .*not valid Unicode"):
+        explainer([[0.5, "\ud800"]])
+    with pytest.raises(InputError, match="list of rows of different lengths"):
+        explainer([[0.5, 1], [0.5]])
     with pytest.raises(InputError, match="has 3 columns, but the model has 2"):
         explainer([[0.5, 1, 2]])
 

@@ -198,6 +198,10 @@ def _texts(name: str, column: Any, *, from_numbers: bool) -> tuple[NDArray[np.in
 def _text(name: str, row: int, cell: Any, from_numbers: bool) -> str:
     """Return a category as the text that CatBoost hashes."""
     if isinstance(cell, str):
+        try:
+            cell.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise InputError(f"row {row} of column {name!r} is {cell[:40]!r}, which is not valid Unicode") from None
         return cell
     if isinstance(cell, bytes):
         return cell.decode("utf-8", "surrogateescape")  # as CatBoost hashes them
