@@ -286,10 +286,12 @@ def test_contrasts_of_probabilities_are_those_of_the_explainer(browser: Browser,
 
 
 def test_paper_cuts_no_figure(browser: Browser, folder: Path) -> None:
-    opened(browser, folder, report_cases.log_odds, width=720)
+    opened(browser, folder, report_cases.every_kind_of_split, width=720)
+    browser.click("#trace-telling")
+    wide = "return Number(document.querySelector('#trace-view svg').getAttribute('width'))"
+    assert browser.run(wide) > 720, "the tree is wider than the paper"
     browser.cdp("Emulation.setEmulatedMedia", media="print")
     try:
-        browser.choose("#trace-tree", 1)
         browser.settle()
         inside = """
             const [view, svg] = ["#trace-view", "#trace-view svg"].map((s) =>
