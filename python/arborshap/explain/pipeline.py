@@ -8,7 +8,7 @@ on the raw columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,14 @@ _MIXED = 32  # mixed rows that test the relation between raw columns and feature
 
 def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
     """Split a pipeline into its last step, the model, and its other steps; return any other model as it is."""
-    last, steps, asked = model, [], model
+    last, steps, asked = _split(model)
+    return last, RawColumns(asked, steps, last, data) if steps else None
+
+
+def _split(model: Any) -> tuple[Any, list[tuple[str, Any]], Any]:
+    """Return the model at the end, the steps before it, and the object that can be asked for raw predictions."""
+    steps: list[tuple[str, Any]] = []
+    last, asked = model, model
     while True:  # a search may hold a pipeline, and a pipeline may end in a search or in another pipeline
         if "Pipeline" in sklearn_classes(last):
             pipeline, last = last, last.steps[-1][1]
@@ -57,8 +64,20 @@ def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
         elif (found := inside(last)) is not None:
             last = found
             asked = _as_pipeline(steps, last)
+        elif "TransformedTargetRegressor" in sklearn_classes(last) and hasattr(last, "regressor_"):
+            regressor, within, _ = _split(last.regressor_)
+            return _around(last, regressor) if within else last, steps + within, asked
         else:
-            return last, RawColumns(asked, steps, last, data) if steps else None
+            return last, steps, asked
+
+
+def _around(wrapper: Any, regressor: Any) -> Any:
+    """Return the same wrapper of a target, around the model at the end of the pipeline that it was around."""
+    other = copy(wrapper)
+    other.regressor_ = regressor
+    for name in ("n_features_in_", "feature_names_in_"):  # these describe what the pipeline reads, not the model
+        vars(other).pop(name, None)
+    return other
 
 
 def _as_pipeline(steps: list[tuple[str, Any]], last: Any) -> Any:

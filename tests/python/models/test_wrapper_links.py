@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
 from arborshap import TreeExplainer
-from arborshap.exceptions import UnsupportedModelError
+from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.models import load
+from arborshap.models.curves import Curve, Step
 from support.models.case import columns_of, data
 from support.models.wrapper_cases import boosted, class_forest, forest, hist, hist_classifier, light_classifier
 from support.oracle import shapley, worths
@@ -135,6 +137,51 @@ def test_transformed_targets_in_their_own_unit(func: Any, inverse: Any) -> None:
         if member is deep:
             inner: list[Score] = [model.regressor_.predict]
             np.testing.assert_allclose(found.values, rescaled(inner, [model.predict], Z), rtol=0, atol=1e-9)
+
+
+def test_a_transformed_target_around_a_pipeline() -> None:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    target = 1.0 + np.abs(GIVEN.y)
+    frame = pd.DataFrame(GIVEN.X, columns=list("abcde"))
+    inner = make_pipeline(StandardScaler(), forest())
+    scaled = TransformedTargetRegressor(inner, transformer=StandardScaler())
+    logged = TransformedTargetRegressor(inner, func=np.log, inverse_func=np.exp)
+    for model in (scaled, logged, GridSearchCV(logged, {"regressor__randomforestregressor__max_depth": [2, 3]}, cv=2)):
+        model.fit(frame, target)
+        explainer = TreeExplainer(model, frame[:20], model_output="prediction")
+        assert explainer.feature_names == list("abcde")
+        found = explainer(frame[:5])
+        total = found.values.sum(axis=1) + found.base_values
+        np.testing.assert_allclose(total, model.predict(frame[:5]), rtol=1e-9)
+    # A target that is only shifted and scaled has the values of the definition, in raw columns.
+    worth = worths(lambda rows: columns_of(scaled.predict(pd.DataFrame(rows, columns=list("abcde")))), X, Z)
+    background = pd.DataFrame(Z, columns=list("abcde"))
+    values = TreeExplainer(scaled, background).shap_values(pd.DataFrame(X, columns=list("abcde")))
+    np.testing.assert_allclose(values, shapley(worth)[..., 0], rtol=0, atol=1e-9)
+
+
+def test_slopes_between_points_of_a_table() -> None:
+    points, values = np.array([0.0, 1.0, 3.0]), np.array([0.0, 0.5, 0.5])
+    curve = Curve.of(Step("interpolation", points=tuple(points), values=tuple(values)))
+    margins = np.array([-2.0, 0.0, 0.25, 0.75, 1.0, 2.0, 3.0, 5.0])
+    a, b = margins[:, np.newaxis], margins[np.newaxis]
+    value = np.interp(margins, points, values)
+    rise, gap = np.subtract.outer(value, value), a - b
+    slopes = curve.slope(a, b)
+    np.testing.assert_allclose(slopes * gap, rise, rtol=0, atol=1e-15)
+    assert slopes[2, 2] == 0.5, "equal margins have the slope of their line"
+    assert slopes[0, 0] == slopes[5, 5] == slopes[7, 7] == 0.0
+    again = Curve.from_json(curve.to_json())
+    assert again == curve
+    for wrong in ({"points": (1.0, 1.0), "values": (0.0, 1.0)}, {"points": (0.0,), "values": ()}, {}):
+        with pytest.raises(ModelError, match="interpolation"):
+            Step("interpolation", **wrong)
+    with pytest.raises(ModelError, match="no other function has them"):
+        Step("exp", points=(0.0,), values=(0.0,))
 
 
 def test_a_target_that_is_transformed_by_another_function() -> None:

@@ -53,6 +53,19 @@ def test_a_search_over_a_pipeline_and_a_pipeline_that_ends_in_a_search() -> None
             assert_exact(model, GIVEN.rows, lambda rows, model=model: columns_of(model.predict(rows)), tolerance)
 
 
+def test_frozen_and_self_trained_models() -> None:
+    from sklearn.semi_supervised import SelfTrainingClassifier
+
+    partly = np.where(np.arange(len(GIVEN.X)) % 5 == 0, -1, GIVEN.binary)  # -1 is a label that is not known
+    model = SelfTrainingClassifier(class_forest())
+    with pytest.raises(ModelError, match="this SelfTrainingClassifier is not fitted"):
+        TreeExplainer(model, GIVEN.rows)
+    assert_exact(model.fit(GIVEN.X, partly), GIVEN.rows, model.predict_proba)
+    frozen = pytest.importorskip("sklearn.frozen")
+    model = frozen.FrozenEstimator(forest().fit(GIVEN.X, GIVEN.y))
+    assert_exact(model, GIVEN.rows, lambda rows: columns_of(model.predict(rows)))
+
+
 def test_wrappers_in_wrappers() -> None:
     from sklearn.ensemble import VotingRegressor
     from sklearn.multioutput import MultiOutputRegressor

@@ -10,7 +10,12 @@ from arborshap.models.registry import load
 from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.models.supported import unsupported
 
-_SAME_PREDICTION = ("BaseThresholdClassifier", "FrozenEstimator", "SelfTrainingClassifier")
+# A frozen estimator has all attributes of the one inside, so it may not be asked for estimator_.
+_SAME_PREDICTION = {
+    "FrozenEstimator": ("estimator",),
+    "BaseThresholdClassifier": ("estimator_", "estimator"),
+    "SelfTrainingClassifier": ("estimator_", "base_estimator_"),
+}
 
 
 def read_inside(wrapper: Any) -> Model:
@@ -25,9 +30,12 @@ def inside(model: Any) -> Any:
         return _last(model)
     if "BaseSearchCV" in classes:
         return _best(model)
-    if any(name in classes for name in _SAME_PREDICTION):
-        names = ("estimator_", "base_estimator_", "estimator")
-        return next(found for name in names if (found := getattr(model, name, None)) is not None)
+    for kind, names in _SAME_PREDICTION.items():
+        if kind in classes:
+            found = next((found for name in names if (found := getattr(model, name, None)) is not None), None)
+            if found is None:
+                raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
+            return found
     return None
 
 
