@@ -99,12 +99,16 @@ PEERS := .venvs/peers/bin/python
 OPTIONS ?=
 
 .PHONY: bench-peers
-bench-peers: .venvs/peers/.wheel .venvs/fasttreeshap/.tried ## Time arborshap and its peers side by side; OPTIONS=--quick takes a minute
+bench-peers: .venvs/peers/.wheel .venvs/fasttreeshap/.tried ## Time arborshap and its peers side by side, and write the tables; OPTIONS=--quick takes a minute
 	$(PEERS) benches/python/peers.py $(OPTIONS)
 
 .PHONY: bench-large
 bench-large: .venvs/peers/.wheel ## Time millions of rows against millions of background rows, and measure the memory
 	$(PEERS) benches/python/large.py $(OPTIONS)
+
+.PHONY: bench-hd
+bench-hd: .venvs/peers/.wheel ## Time deep LightGBM models on 118k rows against 472k; OPTIONS="--depth 6 --scale 0.1" for less
+	$(PEERS) benches/python/hd.py $(OPTIONS)
 
 .PHONY: bench-scaling
 bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, depth, trees, features and threads

@@ -81,6 +81,10 @@ def _xgboost_values(booster: Any, rows: Array) -> Array:
     return np.asarray(booster.predict(matrix, pred_contribs=True))[:, :-1]
 
 
+def _lightgbm_values(booster: Any, rows: Array) -> Array:
+    return np.asarray(booster.predict(rows, pred_contrib=True, num_threads=CORES))[:, :-1]
+
+
 ARBORSHAP: dict[Task, Contender] = {
     "shapley": Contender("arborshap", TreeExplainer, TreeExplainer.shap_values),
     "interaction": Contender("arborshap", TreeExplainer, TreeExplainer.shap_interaction_values),
@@ -103,5 +107,6 @@ PEERS: dict[Task, dict[str, Contender]] = {
         "shap": Contender("shap", _shap, lambda e, rows: np.asarray(e.shap_values(rows, check_additivity=False))),
         "woodelf": Contender("woodelf", _woodelf, _woodelf_values, _frame),
         "xgboost": Contender("xgboost", lambda model, _: model.get_booster(), _xgboost_values),
+        "lightgbm": Contender("lightgbm", lambda model, _: model.booster_, _lightgbm_values),
     },
 }

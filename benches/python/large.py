@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import measuring
 from arborshap import TreeExplainer
+from memory import bytes_beyond
 from workloads import cached, response
 
 Array: TypeAlias = NDArray[Any]
@@ -43,38 +44,26 @@ def train(n_features: int) -> Any:
     return model.fit(X, response(X.astype(np.float64), seed=2))
 
 
-def status(field: str) -> int | None:
-    """Return the bytes of a field in Linux's status of this process."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return None
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field)), None)
-
-
-def forget_peak() -> None:
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        print("the peak of memory cannot be reset here: it includes the making of the rows")
-
-
 def run(n: int, m: int, n_features: int, goal: float | None) -> dict[str, Any]:
     model = cached(f"large-{n_features}", "xgboost", lambda: train(n_features))
     X, Z = rows(n, n_features, seed=3), rows(m, n_features, seed=4)
     few = TreeExplainer(model, Z[:1000]).shap_values(X[:1000])  # everything is loaded once before it is timed
     del few
-    forget_peak()
-    before = status("VmRSS")
-    start = time.perf_counter()
-    explainer = TreeExplainer(model, Z)
-    between = time.perf_counter()
-    values = explainer.shap_values(X)
-    end = time.perf_counter()
-    peak = status("VmHWM")
-    beyond = None if peak is None or before is None else peak - before - values.nbytes
+    times = [time.perf_counter()]
+
+    def job() -> Array:
+        explainer = TreeExplainer(model, Z)
+        times.append(time.perf_counter())
+        values = explainer.shap_values(X)
+        times.append(time.perf_counter())
+        expected.append(explainer.expected_value)
+        return np.asarray(values)
+
+    expected: list[Any] = []
+    values, beyond = bytes_beyond(job)
+    start, between, end = times
     some = np.random.default_rng(5).choice(n, 1000, replace=False)
-    gap = values[some].sum(axis=1) + explainer.expected_value - model.predict(X[some], output_margin=True)
+    gap = values[some].sum(axis=1) + expected[0] - model.predict(X[some], output_margin=True)
     if not np.max(np.abs(gap)) < 1e-4:
         raise SystemExit(f"values and expected value miss the prediction by {np.max(np.abs(gap)):.1e}")
     found = {

@@ -2,13 +2,14 @@
 
 Seconds are for construction and values together, the best of some repeats, with every package on all cores it can use.
 A run that would take too long is timed on fewer rows or trees, scaled, and marked EXT. If values disagree, the run
-ends.
+ends. A full run is recorded and written into the README and docs/performance.md; `--only` measures some cases, and
+`--record` then replaces their rows alone.
 """
 
 import argparse
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,95 +20,16 @@ from numpy.typing import NDArray
 import contenders
 import extras
 import measuring
+import memory
+import readme_table
 import tables
-from contenders import Contender, Task
+from cases import CASES, QUICK, Case, Part
 from measuring import Measured
-from workloads import WORKLOADS, model_of, rows_of
+from workloads import WORKLOADS, fewer_trees, model_of, rows_of, tree_count
 
 Array: TypeAlias = NDArray[Any]
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "peers.json"
-
-
-@dataclass(frozen=True)
-class Part:
-    """How much of a case a slow peer gets."""
-
-    rows: int | None = None
-    trees: int | None = None
-
-
-WHOLE = Part()
-
-
-@dataclass(frozen=True)
-class Case:
-    """A model, a task and a size, the peers that take part, and the speed-up that we aim for."""
-
-    name: str
-    workload: str
-    n: int
-    m: int
-    peers: dict[str, Part]
-    goals: dict[str, float] = field(default_factory=dict)
-    task: Task = "shapley"
-
-
-CASES = [
-    Case("A 100 x 100", "A", 100, 100, {"shap": WHOLE, "woodelf": WHOLE}),
-    Case("A 1000 x 100", "A", 1000, 100, {"shap": WHOLE, "woodelf": WHOLE}, {"best": 40}),
-    Case("A 1000 x 1000", "A", 1000, 1000, {"shap": Part(rows=100), "woodelf": WHOLE}),
-    Case(
-        "A 10k x 10k",
-        "A",
-        10_000,
-        10_000,
-        {"shap": Part(rows=10), "woodelf": WHOLE},
-        {"woodelf": 20, "shap": 20_000},
-    ),
-    Case("A 100k x 100k", "A", 100_000, 100_000, {"shap": Part(rows=1), "woodelf": WHOLE}, {"woodelf": 12}),
-    Case("B 1000 x 100", "B", 1000, 100, {"shap": Part(rows=50), "woodelf": WHOLE}),
-    Case("B 10k x 10k", "B", 10_000, 10_000, {"shap": Part(rows=1), "woodelf": WHOLE}, {"woodelf": 20}),
-    Case("C10 20 x 100", "C10", 20, 100, {"shap": WHOLE, "woodelf": Part(trees=2)}, {"shap": 30}),
-    Case("C30 200 x 100", "C30", 200, 100, {"shap": Part(rows=20), "woodelf": Part(trees=1)}, {"shap": 30}),
-    Case("D 200 x 100", "D", 200, 100, {"shap": WHOLE, "woodelf": WHOLE}, {"shap": 200}),
-    Case(
-        "CatBoost 10k x 10k",
-        "CatBoost",
-        10_000,
-        10_000,
-        {"shap": Part(rows=10), "woodelf": WHOLE, "catboost": WHOLE},
-    ),
-    Case(
-        "path-dependent, A, 10k rows",
-        "A",
-        10_000,
-        0,
-        {"shap": WHOLE, "woodelf": WHOLE, "xgboost": WHOLE, "fasttreeshap": WHOLE},
-        {"fasttreeshap": 20, "xgboost": 50},
-        "path-dependent",
-    ),
-    Case(
-        "interactions, A 100 x 100",
-        "A",
-        100,
-        100,
-        {"shap": WHOLE, "woodelf": WHOLE},
-        {"woodelf": 8},
-        "interaction",
-    ),
-    Case(
-        "interactions, A 10k x 10k",
-        "A",
-        10_000,
-        10_000,
-        {"shap": Part(rows=10), "woodelf": WHOLE},
-        {"woodelf": 8},
-        "interaction",
-    ),
-]
-
-QUICK = ["A 100 x 100", "A 1000 x 100", "D 200 x 100", "interactions, A 100 x 100"]
 
 
 def run(case: Case) -> dict[str, Any]:
@@ -120,14 +42,15 @@ def run(case: Case) -> dict[str, Any]:
     report(case.name, "arborshap", entries["arborshap"])
     for name, part in case.peers.items():
         if name == "fasttreeshap":
-            outcome = measuring.fasttreeshap_measured(model, rows)
-            entries[name] = (
-                {"problem": outcome} if isinstance(outcome, str) else compared(ours.values, outcome, 1.0, None)
-            )
+            entries[name] = against_fasttreeshap(part, model, rows, ours.values)
+        elif part.trees is not None:
+            entries[name] = against_fewer_trees(case, name, part.trees, background, rows)
         else:
-            entries[name] = against(contenders.PEERS[case.task][name], part, own, model, background, rows, ours.values)
+            peer = contenders.PEERS[case.task][name]
+            some = rows[: part.rows]
+            entries[name] = scaled(ours.values, measuring.measure(peer, model, background, some), len(rows), part)
         report(case.name, name, entries[name])
-    return {
+    found = {
         "name": case.name,
         "model": WORKLOADS[case.workload][0],
         "task": case.task,
@@ -136,38 +59,42 @@ def run(case: Case) -> dict[str, Any]:
         "goals": case.goals,
         "entries": entries,
     }
+    if case.memory:
+        found["bytes_beyond"] = memory.measured_apart(case.name)
+        print(f"{case.name:<30} memory beyond input and output: {found['bytes_beyond']} bytes", flush=True)
+    return found
 
 
-def against(
-    peer: Contender, part: Part, own: Contender, model: Any, background: Array | None, rows: Array, values: Array
-) -> dict[str, Any]:
-    """Time a peer, on a reduced case if necessary, and compare its values with ours."""
-    if part.trees is not None:
-        whole = len(model.estimators_)
-        model = fewer_trees(model, part.trees)
-        values = own.explain(own.construct(model, background), rows)
-        scale, note = whole / part.trees, f"{part.trees} of {whole} trees"
-        measured = measuring.measure(peer, model, background, rows)
-        return compared(values, measured, scale, note)
-    if part.rows is None or part.rows >= len(rows):
-        return compared(values, measuring.measure(peer, model, background, rows), 1.0, None)
-    measured = measuring.measure(peer, model, background, rows[: part.rows])
+def against_fasttreeshap(part: Part, model: Any, rows: Array, values: Array) -> dict[str, Any]:
+    outcome = measuring.fasttreeshap_measured(model, rows[: part.rows])
+    return {"problem": outcome} if isinstance(outcome, str) else scaled(values, outcome, len(rows), part)
+
+
+def against_fewer_trees(case: Case, name: str, n_trees: int, background: Array | None, rows: Array) -> dict[str, Any]:
+    """Time a peer on the first trees of the model."""
+    own = contenders.ARBORSHAP[case.task]
+    whole, few = tree_count(model_of(case.workload)), fewer_trees(case.workload, n_trees)
+    values = own.explain(own.construct(few, background), rows)
+    measured = measuring.measure(contenders.PEERS[case.task][name], few, background, rows)
+    return compared(values, measured, whole / n_trees, f"{n_trees} of {whole} trees", None)
+
+
+def scaled(values: Array, measured: Measured, n_rows: int, part: Part) -> dict[str, Any]:
+    """Compare what a peer did with ours, and scale its time if it was given fewer rows."""
+    n = len(measured.values)
+    if n == n_rows:
+        return compared(values, measured, 1.0, None, part.wrong)
     # The background is taken in once, however many rows there are.
-    scaled = Measured(measured.construct, measured.explain * len(rows) / part.rows, measured.repeats, measured.values)
-    return compared(values[: part.rows], scaled, 1.0, f"{part.rows} of {len(rows)} rows")
+    longer = replace(measured, explain=measured.explain * n_rows / n)
+    return compared(values[:n], longer, 1.0, f"{n} of {n_rows} rows", part.wrong)
 
 
-def fewer_trees(forest: Any, n_trees: int) -> Any:
-    few = type(forest)(**{**forest.get_params(), "n_estimators": n_trees})
-    few.__dict__.update({name: kept for name, kept in vars(forest).items() if name.endswith("_")})
-    few.estimators_ = forest.estimators_[:n_trees]
-    return few
-
-
-def compared(ours: Array, theirs: Measured, scale: float, extrapolated: str | None) -> dict[str, Any]:
+def compared(
+    ours: Array, theirs: Measured, scale: float, extrapolated: str | None, wrong: str | None
+) -> dict[str, Any]:
     if not np.any(theirs.values):
         return {"problem": "returns zeros"}
-    agreed = asdict(measuring.agreement(ours, theirs.values))
+    agreed = {"wrong": wrong} if wrong else asdict(measuring.agreement(ours, theirs.values))
     return entry(theirs, scale) | agreed | ({"extrapolated": extrapolated} if extrapolated else {})
 
 
@@ -184,6 +111,8 @@ def report(case: str, name: str, found: dict[str, Any]) -> None:
     if "problem" in found:
         print(f"{case:<30} {name:<13} {found['problem']}", flush=True)
         return
+    if "wrong" in found:
+        print(f"{case:<30} {name:<13} its values are not compared: {found['wrong']}", flush=True)
     marks = f"  EXT from {found['extrapolated']}" if "extrapolated" in found else ""
     apart = f"  {found['difference']:.0e} from ours" if "difference" in found else ""
     if found.get("rows_apart"):
@@ -193,20 +122,23 @@ def report(case: str, name: str, found: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    names = [case.name for case in CASES] + list(extras.EXTRAS)
     parser.add_argument("--quick", action="store_true", help="small sizes only, about a minute; records nothing")
-    parser.add_argument("--case", choices=names, action="append", help="this case alone; records nothing")
-    parser.add_argument("--output", type=Path, default=RESULTS, help="where a full run is recorded")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these cases, extras, or cases of these models")
+    parser.add_argument("--record", action="store_true", help="with --only: replace these rows of the recorded results")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="where results are recorded")
     options = parser.parse_args()
-    wanted = options.case or (QUICK if options.quick else names)
+    if options.record and not options.only:
+        parser.error("--record belongs to --only; a full run is always recorded")
+    cases, others = chosen(options.only or (QUICK if options.quick else None))
+    earlier = recorded_before(options.output) if options.record else None
 
     start, bystanders = time.perf_counter(), measuring.Bystanders()
     found: dict[str, Any] = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": measuring.machine(),
         "versions": measuring.versions(),
-        "cases": [run(case) for case in CASES if case.name in wanted],
-        "extras": {name: measure() for name, measure in extras.EXTRAS.items() if name in wanted},
+        "cases": [run(case) for case in cases],
+        "extras": {name: extras.EXTRAS[name]() for name in others},
     }
     found["others"] = bystanders.share()
     found["minutes"] = round((time.perf_counter() - start) / 60, 1)
@@ -214,10 +146,51 @@ def main() -> None:
         print("\n" + tables.peers_table(found))
     if found["extras"]:
         print("\n" + tables.extras_table(found))
-    if wanted == names:
+    if earlier is not None:
+        found = merged(earlier, found)
+    if earlier is not None or not (options.only or options.quick):
         options.output.parent.mkdir(exist_ok=True)
         options.output.write_text(json.dumps(found, indent=1) + "\n")
         print(f"\nrecorded in {options.output}")
+        if options.output == RESULTS:
+            readme_table.main()
+
+
+def chosen(names: list[str] | None) -> tuple[list[Case], list[str]]:
+    """Find the cases and the extras of these names; all of them without names."""
+    if names is None:
+        return CASES, list(extras.EXTRAS)
+    for name in names:
+        if name not in extras.EXTRAS and not any(case.is_called(name) for case in CASES):
+            known = ", ".join([*(case.name for case in CASES), *extras.EXTRAS])
+            raise SystemExit(f"there is no case {name!r}; give one of {known}, or a model such as {CASES[0].workload}")
+    cases = [case for case in CASES if any(case.is_called(name) for name in names)]
+    return cases, [name for name in extras.EXTRAS if name in names]
+
+
+def recorded_before(output: Path) -> dict[str, Any]:
+    """Read the results that some rows will be replaced in; they must come from this machine and these versions."""
+    if not output.exists():
+        raise SystemExit(f"nothing is recorded in {output}: run without --only first")
+    earlier: dict[str, Any] = json.loads(output.read_text())
+    now = {"machine": measuring.machine(), "versions": measuring.versions()}
+    for what, current in now.items():
+        if earlier[what] != current:
+            raise SystemExit(
+                f"the recorded {what} differs from this one, so rows must not be mixed; run without --only\n"
+                f"recorded: {earlier[what]}\nnow:      {current}"
+            )
+    return earlier
+
+
+def merged(earlier: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Replace the rows that were measured again, in the order of `CASES`; each says when, if on another day."""
+    rows = {case["name"]: case for case in earlier["cases"]}
+    for case in found["cases"]:
+        other_day = {} if found["date"] == earlier["date"] else {"date": found["date"]}
+        rows[case["name"]] = case | other_day
+    cases = [rows[case.name] for case in CASES if case.name in rows]
+    return earlier | {"cases": cases, "extras": earlier["extras"] | found["extras"]}
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ def cell(found: dict[str, Any] | None) -> str:
         return ""
     if "problem" in found:
         return str(found["problem"])
-    return seconds(found["seconds"]) + (" EXT" if "extrapolated" in found else "")
+    marks = (" EXT" if "extrapolated" in found else "") + (" (wrong values)" if "wrong" in found else "")
+    return seconds(found["seconds"]) + marks
 
 
 def peers_table(found: dict[str, Any]) -> str:
@@ -61,6 +62,25 @@ def peers_table(found: dict[str, Any]) -> str:
         factor = "" if best is None else f"{ratio(best[1] / entries['arborshap']['seconds'])} ({best[0]})"
         cells = [f"**{cell(entries['arborshap'])}**", *(cell(entries.get(name)) for name in main), others, factor]
         lines.append(f"| {case['name']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def memory_table(found: dict[str, Any]) -> str:
+    """Make one row per case whose memory was measured; empty if none was."""
+    measured = [case for case in found["cases"] if case.get("bytes_beyond") is not None]
+    if not measured:
+        return ""
+    lines = ["| rows x background | extra memory |", "|---|--:|"]
+    lines += [f"| {case['name']} | {case['bytes_beyond'] / 2**20:,.0f} MB |" for case in measured]
+    return "\n".join(lines)
+
+
+def hd_table(hd: dict[str, Any]) -> str:
+    """Make one row per depth, beside the published time."""
+    lines = ["| depth | seconds | published | extra memory |", "|--:|--:|--:|--:|"]
+    for job in hd["jobs"]:
+        beyond = "" if job["bytes_beyond"] is None else f"{job['bytes_beyond'] / 2**20:,.0f} MB"
+        lines.append(f"| {job['depth']} | **{seconds(job['seconds'])}** | {seconds(job['published'])} | {beyond} |")
     return "\n".join(lines)
 
 
@@ -129,6 +149,8 @@ def goals_table(found: dict[str, Any], large: dict[str, Any] | None) -> str:
             name, theirs = best if peer == "best" and best else (peer, case["entries"][peer].get("seconds"))
             if theirs is not None:
                 add(case["name"], f"{factor:,.0f} times {name}", ratio(theirs / ours), theirs / ours >= factor)
+        if (beyond := case.get("bytes_beyond")) is not None:
+            add(case["name"], "under 1 GB beyond input and output", f"{beyond / 1e9:.2f} GB", beyond < 1e9)
     extras = found["extras"]
     one = extras["one row"]
     add("one row", f"under {seconds(one['goal_seconds'])}", seconds(one["seconds"]["arborshap"]),

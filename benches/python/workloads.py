@@ -58,11 +58,20 @@ def _default_forest(*, classes: bool) -> Any:
     return ensemble.RandomForestRegressor(random_state=0, n_jobs=-1).fit(X, y)
 
 
-def _leafwise(n_leaves: int, n_rows: int) -> Any:
+def unlimited(n_features: int, n_trees: int) -> Any:
+    """Train a forest whose trees grow until their leaves are pure; the response needs at least ten columns."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    X = normal_rows(FOREST_ROWS, n_features, seed=1)
+    columns = X if n_features >= 10 else np.hstack([X, normal_rows(FOREST_ROWS, 10 - n_features, seed=5)])
+    return RandomForestRegressor(n_estimators=n_trees, random_state=0, n_jobs=-1).fit(X, response(columns, seed=2))
+
+
+def leafwise(n_leaves: int, n_rows: int = TRAINING_ROWS, n_trees: int = 100) -> Any:
     import lightgbm
 
     X = normal_rows(n_rows, 100, seed=1)
-    model = lightgbm.LGBMRegressor(n_estimators=100, num_leaves=n_leaves, random_state=0, verbose=-1)
+    model = lightgbm.LGBMRegressor(n_estimators=n_trees, num_leaves=n_leaves, random_state=0, verbose=-1)
     return model.fit(X, response(X, seed=2))
 
 
@@ -92,18 +101,36 @@ WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
     "C30": ("random forest, 100 trees, unlimited depth, 30 features", "sklearn", lambda: _forest(30), 30),
     "D": ("XGBoost, digits, 10 classes, 1000 trees, depth 4", "xgboost", _digits, 64),
     "X12": ("XGBoost, 100 trees, depth 12, 50 features", "xgboost", lambda: boosted(50, 100, 12), 50),
-    "L255": ("LightGBM, 100 trees, 255 leaves, 100 features", "lightgbm", lambda: _leafwise(255, TRAINING_ROWS), 100),
-    "L1023": ("LightGBM, 100 trees, 1023 leaves, 100 features", "lightgbm", lambda: _leafwise(1023, 50_000), 100),
+    "L255": ("LightGBM, 100 trees, 255 leaves, 100 features", "lightgbm", lambda: leafwise(255), 100),
+    "L1023": ("LightGBM, 100 trees, 1023 leaves, 100 features", "lightgbm", lambda: leafwise(1023, 50_000), 100),
     "R30": ("RandomForestRegressor(), 30 features", "sklearn", lambda: _default_forest(classes=False), 30),
+    "R30/20": ("the first 20 trees of R30", "sklearn", lambda: fewer_trees("R30", 20), 30),
     "K30": ("RandomForestClassifier(), 30 features", "sklearn", lambda: _default_forest(classes=True), 30),
     "CatBoost": ("CatBoost, 100 trees, depth 6, 20 features", "catboost", _catboost, 20),
 }
 
 
+def fewer_trees(workload: str, n_trees: int) -> Any:
+    """Return a model of the first trees of another one."""
+    model = model_of(workload)
+    if hasattr(model, "estimators_"):
+        few = type(model)(**{**model.get_params(), "n_estimators": n_trees})
+        few.__dict__.update({name: kept for name, kept in vars(model).items() if name.endswith("_")})
+        few.estimators_ = model.estimators_[:n_trees]
+        return few
+    # Boosting adds tree to tree, so a shorter training gives the same first trees.
+    shorter = {"X12": lambda: boosted(50, n_trees, 12), "L255": lambda: leafwise(255, n_trees=n_trees)}
+    return cached(f"{workload}-{n_trees}", WORKLOADS[workload][1], shorter[workload])
+
+
+def tree_count(model: Any) -> int:
+    return len(model.estimators_) if hasattr(model, "estimators_") else int(model.n_estimators)
+
+
 def cached(name: str, library: str, train: Callable[[], Any]) -> Any:
     """Return a trained model, from the cache if the same version of its library wrote it."""
     version = importlib.import_module(library).__version__
-    kept = CACHE / f"{name}-{library}-{version}.pickle"
+    kept = CACHE / f"{name.replace('/', ' of ')}-{library}-{version}.pickle"
     if not kept.exists():
         CACHE.mkdir(exist_ok=True)
         (CACHE / ".gitignore").write_text("*\n")
