@@ -1,5 +1,6 @@
 //! The room of `unsafe` code (except for one allocation in `memory`): it runs kernels with the widest vector instructions
-//! of the machine, and reads tables at positions that are known to be in range.
+//! of the machine, reads tables at positions that are known to be in range, and has two single instructions that the
+//! language has no words for.
 #![allow(unsafe_code)]
 
 /// A loop nest worth compiling for several instruction sets. `run` and everything it calls must be `#[inline(always)]`.
@@ -91,6 +92,53 @@ pub(crate) fn add_looked_up<const R: usize>(sums: &mut [f64; R], table: &[f64], 
     }
 }
 
+/// Asks for the memory of `slice[i]`, if there is such an entry, so that it is there when it is read.
+#[inline(always)]
+pub(crate) fn prefetch<T>(slice: &[T], i: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if let Some(entry) = slice.get(i) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the instruction is part of the baseline, and changes nothing that a program can see.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (slice, i);
+}
+
+/// One bit for each byte, which is 0 or 1.
+#[inline(always)]
+pub(crate) fn bits(bytes: &[u8; 64]) -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+    {
+        use std::arch::x86_64::{_mm_loadu_si128, _mm_movemask_epi8, _mm_slli_epi16};
+        let (sixteens, _) = bytes.as_chunks::<16>();
+        let mut mask = 0;
+        for (i, sixteen) in sixteens.iter().enumerate() {
+            // SAFETY: the instructions are part of the baseline, and the load reads the 16 bytes of the array.
+            let signs = unsafe { _mm_movemask_epi8(_mm_slli_epi16::<7>(_mm_loadu_si128(sixteen.as_ptr().cast()))) };
+            mask |= u64::from(signs as u16) << (16 * i);
+        }
+        mask
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri), not(arborshap_checked))))]
+    portable_bits(bytes)
+}
+
+/// The same without vector instructions: eight bytes become eight bits by one multiplication.
+#[cfg_attr(
+    all(target_arch = "x86_64", not(miri), not(arborshap_checked), not(test)),
+    expect(dead_code, reason = "a twin")
+)]
+#[inline(always)]
+fn portable_bits(bytes: &[u8; 64]) -> u64 {
+    let (eights, _) = bytes.as_chunks::<8>();
+    let mut mask = 0;
+    for (i, &eight) in eights.iter().enumerate() {
+        mask |= (u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    mask
+}
+
 /// How many of the ascending cuts are below each of the numbers; no cut is below NaN.
 #[inline(always)]
 pub(crate) fn count_below<T: Copy + PartialOrd, const L: usize>(cuts: &[T], x: &[T; L]) -> [u32; L] {
@@ -157,6 +205,17 @@ mod tests {
     #[should_panic(expected = "assertion failed")]
     fn an_empty_table_is_refused() {
         add_looked_up(&mut [0.0; 1], &[], &Offsets::new(&[0], 1), 0);
+    }
+
+    #[test]
+    fn bits_stand_for_their_bytes() {
+        let mut state = 1_u64;
+        for _ in 0..200 {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let word = state ^ (state >> 29);
+            let bytes: [u8; 64] = std::array::from_fn(|i| (word >> i & 1) as u8);
+            assert_eq!((bits(&bytes), portable_bits(&bytes)), (word, word));
+        }
     }
 
     #[test]

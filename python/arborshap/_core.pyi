@@ -20,6 +20,9 @@ MAGIC: bytes
 def available_memory() -> int:
     """Bytes of memory that can be used without swapping anything out."""
 
+def parse_ubjson(content: bytes, what: str) -> Any:
+    """Document in UBJSON; arrays of numbers of one type are NumPy arrays. `what` names the document in errors."""
+
 @final
 class Forest:
     """A validated, immutable forest: the common format of every model.
@@ -58,6 +61,10 @@ class Forest:
     def n_leaves(self) -> int: ...
     @property
     def max_depth(self) -> int: ...
+    @property
+    def n_categories(self) -> int: ...
+    def largest_leaves(self) -> NDArray[np.float64]:
+        """Largest absolute leaf or base value of each output."""
     def arrays(self) -> dict[str, Any]:
         """Arrays of the forest by name; `cover` may be None. If any leaf is a vector, all leaves are."""
     def margin(self, rows: Matrix, n_threads: int) -> NDArray[np.float64]:

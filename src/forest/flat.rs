@@ -115,7 +115,7 @@ impl FlatForest<'_> {
                 ));
             }
         };
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(((end - start) / 2 + 1).saturating_mul(width).min(value.len()));
         let mut nodes = Vec::with_capacity(end - start);
         for n in start..end {
             let node = match (self.left[n], self.right[n]) {

@@ -177,6 +177,29 @@ impl Forest {
         let leaves = |tree: &Tree| tree.nodes.iter().filter(|node| matches!(node, Node::Leaf(_))).count();
         self.trees.iter().map(leaves).sum()
     }
+
+    /// Number of categories in the sets of all categorical splits.
+    #[cfg(feature = "python")]
+    pub(crate) fn n_categories(&self) -> usize {
+        let categories = |node: &Node| match node {
+            Node::Split(Split { test: Test::Member { categories, .. }, .. }) => categories.codes().len(),
+            _ => 0,
+        };
+        self.trees.iter().flat_map(Tree::nodes).map(categories).sum()
+    }
+
+    /// The largest absolute value of a leaf, or of the base, for each output.
+    #[cfg(feature = "python")]
+    pub(crate) fn largest_leaves(&self) -> Vec<f64> {
+        let mut largest: Vec<f64> = self.base.iter().map(|base| base.abs()).collect();
+        for tree in self.trees.iter() {
+            let of_tree = &mut largest[tree.output.first()..][..tree.leaf_width(self.base.len())];
+            for leaf in tree.values.chunks_exact(of_tree.len()) {
+                of_tree.iter_mut().zip(leaf).for_each(|(most, value)| *most = most.max(value.abs()));
+            }
+        }
+        largest
+    }
 }
 
 impl Output {

@@ -1,4 +1,7 @@
 //! The rules that every tree keeps, checked whenever one is made. Iterative, so that depth costs no machine stack.
+//!
+//! Libraries number parents before their children, so one pass over the nodes in order is enough for nearly all trees. Other
+//! trees, and those with a problem, are walked from the root.
 
 use super::{Node, Output, Split, Test, Tree};
 
@@ -10,6 +13,9 @@ pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<u
     let n_nodes = tree.nodes.len();
     whole(tree, n_outputs).map_err(|problem| (0, problem))?;
     let width = tree.leaf_width(n_outputs);
+    if let Some(depth) = in_order(tree, n_features, width) {
+        return Ok(depth);
+    }
     let mut reached = vec![false; n_nodes];
     reached[0] = true;
     let mut depth = 0;
@@ -17,7 +23,7 @@ pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<u
     while let Some((n, level)) = stack.pop() {
         depth = depth.max(level);
         if let Some(&cover) = tree.cover.as_ref().map(|cover| &cover[n])
-            && (!cover.is_finite() || cover < 0.0)
+            && !is_weight(cover)
         {
             return Err((n, format!("its cover is {cover}, not a finite number of at least 0")));
         }
@@ -34,6 +40,39 @@ pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<u
         Some(n) => Err((n, "no path from the root reaches it".into())),
         None => Ok(depth),
     }
+}
+
+/// The depth of a valid tree whose parents are numbered before their children; nothing for any other tree.
+fn in_order(tree: &Tree, n_features: usize, width: usize) -> Option<usize> {
+    if tree.cover.as_ref().is_some_and(|cover| !cover.iter().all(|&cover| is_weight(cover))) {
+        return None;
+    }
+    // How many nodes are on the path to each node, itself included; 0 as long as no parent has named it.
+    let mut levels = vec![0_u32; tree.nodes.len()];
+    levels[0] = 1;
+    let mut deepest = 1;
+    for (n, node) in tree.nodes.iter().enumerate() {
+        let level = levels[n];
+        match node {
+            _ if level == 0 => return None,
+            Node::Leaf(leaf) => leaf_values(tree, *leaf as usize, width).ok()?,
+            Node::Split(split) => {
+                test(split, n_features).ok()?;
+                for child in [split.left, split.right] {
+                    match levels.get_mut(child as usize) {
+                        Some(below @ 0) => *below = level + 1,
+                        _ => return None,
+                    }
+                }
+                deepest = deepest.max(level + 1);
+            }
+        }
+    }
+    Some(deepest as usize - 1)
+}
+
+fn is_weight(cover: f64) -> bool {
+    cover.is_finite() && cover >= 0.0
 }
 
 /// What concerns no single node.

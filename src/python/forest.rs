@@ -91,6 +91,17 @@ impl PyForest {
         self.forest.max_depth()
     }
 
+    /// Number of categories in the sets of all categorical splits.
+    #[getter]
+    fn n_categories(&self) -> usize {
+        self.forest.n_categories()
+    }
+
+    /// The largest absolute leaf or base value of each output.
+    fn largest_leaves<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_vec(py, self.forest.largest_leaves())
+    }
+
     /// The arrays that `Forest` takes, by name. If the leaves of any tree are vectors, all are.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (n_nodes, n_outputs) = (self.forest.n_nodes(), self.forest.n_outputs());

@@ -7,6 +7,7 @@ mod explainer;
 mod forest;
 mod plan;
 mod run;
+mod ubjson;
 
 use pyo3::prelude::*;
 
@@ -30,6 +31,12 @@ mod core {
     #[pyfunction]
     fn available_memory() -> usize {
         crate::memory::available()
+    }
+
+    /// The document in UBJSON that these bytes hold; `what` names it in errors.
+    #[pyfunction]
+    fn parse_ubjson<'py>(py: Python<'py>, content: &[u8], what: &str) -> PyResult<Bound<'py, PyAny>> {
+        super::ubjson::parse(py, content, what)
     }
 
     #[pymodule_init]

@@ -118,12 +118,6 @@ def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.fl
     A margin may be small because large leaves cancel, so the scale is the largest leaf or the largest margin, whichever
     is larger.
     """
-    forest = model.forest
-    sizes = np.abs(forest.base)
-    if forest.value.ndim == 2:
-        sizes = np.maximum(sizes, np.abs(forest.value).max(axis=0, initial=0.0))
-    else:
-        of_trees = np.maximum.reduceat(np.abs(forest.value), forest.tree_offsets[:-1])
-        np.maximum.at(sizes, forest.tree_output, of_trees)
+    sizes = model.forest.native.largest_leaves()
     finite = np.where(np.isfinite(theirs), np.abs(theirs), 0.0)
     return np.asarray(np.maximum(sizes, finite.max(axis=0, initial=0.0)))

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arborshap import _core
 from arborshap.exceptions import ModelError
 from arborshap.forest.forest import Forest, NodeFlag, as_array, count, frozen_copy
 
@@ -184,59 +185,55 @@ class ForestBuilder:
             raise ModelError(
                 f"base has shape {start.shape}, but there are {self.n_outputs} outputs; give one per output"
             )
-        left, right = self._joined("left", np.int32), self._joined("right", np.int32)
-        leaf = (left == -1) & (right == -1)
         nodes = sorted(self._sets)
-        categorical = np.zeros(self._n_nodes, np.bool_)
-        categorical[nodes] = True
         sets = [self._sets[node] for node in nodes]
-        # Libraries may leave anything in entries without meaning, so these are ignored.
-        return Forest(
+        # Libraries may leave anything in entries without meaning, and the native forest never looks at them.
+        native = _core.Forest(
             n_features=self.n_features,
             tree_offsets=np.cumsum([0, *self._sizes]),
-            left=left,
-            right=right,
-            feature=self._joined("feature", np.int32, ignored=leaf),
-            threshold=self._joined("threshold", np.float64, ignored=leaf | categorical),
-            flags=self._joined_flags(leaf, categorical),
-            value=self._joined("value", np.float64, ignored=~leaf),
+            left=self._joined("left", np.int32),
+            right=self._joined("right", np.int32),
+            feature=self._joined("feature", np.int32),
+            threshold=self._joined("threshold", np.float64),
+            flags=self._joined_flags(nodes),
+            value=self._joined("value", np.float64),
             tree_output=np.array(self._outputs, np.int32),
-            base=np.broadcast_to(start, self.n_outputs),
+            base=frozen_copy("base", np.broadcast_to(start, self.n_outputs), np.float64),
             category_nodes=np.array(nodes, np.int64),
             category_offsets=np.cumsum([0, *map(len, sets)]),
             categories=np.concatenate(sets) if sets else np.empty(0, np.uint32),
             cover=self._joined("cover", np.float64) if True in has_cover else None,
-            feature_names=None if feature_names is None else tuple(feature_names),
-            output_names=None if output_names is None else tuple(output_names),
         )
+        return Forest.of_native(native, _listed(feature_names), _listed(output_names))
 
-    def _joined(self, name: str, dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        """Join one array of all trees; ignored entries become 0."""
+    def _joined(self, name: str, dtype: type[np.number[Any]]) -> NDArray[Any]:
+        """Join one array of all trees."""
         arrays = [tree[name] for tree in self._trees]
-        if all(_keeps_numbers(array, dtype) for array in arrays):
-            joined = np.concatenate(arrays, dtype=dtype, casting="unsafe") if arrays else np.empty(0, dtype)
-            _clear(joined, ignored)
-            joined.flags.writeable = False
-            return joined
-        # Convert tree by tree, to name the tree at fault; if none is, only ignored entries did not fit.
-        masks = [None] * len(arrays) if ignored is None else np.split(ignored, np.cumsum(self._sizes[:-1]))
-        return np.concatenate(
-            [
-                _converted(f"tree {t}: {name}", array, dtype, mask)
-                for t, (array, mask) in enumerate(zip(arrays, masks, strict=True))
-            ]
-        )
+        if not all(_keeps_numbers(array, dtype) for array in arrays):
+            # Convert tree by tree, to name the tree at fault; if none is, only entries without meaning did not fit.
+            arrays = [self._converted(t, name, dtype) for t in range(len(arrays))]
+        return np.concatenate(arrays, dtype=dtype, casting="unsafe") if arrays else np.empty(0, dtype)
 
-    def _joined_flags(self, leaf: NDArray[np.bool_], categorical: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        flags = np.full(self._n_nodes, int(self._flags), np.uint8)
-        flags |= self._spread("missing")
-        flags[self._switched("default_left")] |= np.uint8(NodeFlag.DEFAULT_LEFT)
-        if categorical.any():
+    def _converted(self, t: int, name: str, dtype: type[np.number[Any]]) -> NDArray[Any]:
+        """Convert one array of a tree, or refuse it; entries that the format ignores become 0."""
+        tree = self._trees[t]
+        array = tree[name].copy()
+        leaf = (tree["left"] == -1) & (tree["right"] == -1)
+        if name == "value":
+            array[~leaf] = 0
+        elif name in ("feature", "threshold"):
+            array[leaf] = 0
+        return frozen_copy(f"tree {t}: {name}", array, dtype, (1, 2) if name == "value" else (1,))
+
+    def _joined_flags(self, categorical: list[int]) -> NDArray[np.uint8]:
+        """Join the flags of all nodes; those at `categorical` test sets."""
+        flags = self._spread("missing") | np.uint8(self._flags)
+        flags |= self._switched("default_left", NodeFlag.DEFAULT_LEFT)
+        if categorical:
             flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
-            flags[categorical & self._switched("members_left")] |= np.uint8(NodeFlag.MEMBERS_LEFT)
-            is_zero = self._switched("negative_fraction_is_zero")
-            flags[categorical & is_zero] |= np.uint8(NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
-        flags[leaf] = 0
+            flags[categorical] |= self._switched("members_left", NodeFlag.MEMBERS_LEFT)[categorical]
+            is_zero = self._switched("negative_fraction_is_zero", NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
+            flags[categorical] |= is_zero[categorical]
         return flags
 
     def _spread(self, name: str) -> NDArray[Any]:
@@ -248,13 +245,13 @@ class ForestBuilder:
             [np.repeat(array, n) if array.ndim == 0 else array for array, n in zip(arrays, self._sizes, strict=True)]
         )
 
-    def _switched(self, name: str) -> NDArray[np.bool_]:
-        """Join an array of booleans."""
+    def _switched(self, name: str, flag: NodeFlag) -> NDArray[np.uint8]:
+        """Join an array of booleans; true becomes the flag."""
         joined = self._spread(name)
         if joined.size and not (joined.dtype.kind in "iub" and joined.min() >= 0 and joined.max() <= 1):
             wrong = [not np.isin(tree[name], (0, 1)).all() for tree in self._trees]
             raise ModelError(f"tree {wrong.index(True)}: {name} must be true or false for every node")
-        return joined.astype(np.bool_)
+        return np.asarray(joined.astype(np.uint8) * np.uint8(flag))
 
 
 def _compact(name: str, given: ArrayLike) -> NDArray[Any]:
@@ -277,17 +274,8 @@ def _keeps_numbers(array: NDArray[Any], dtype: type[np.number[Any]]) -> bool:
     return bool(bounds.min <= array.min() and array.max() <= bounds.max)
 
 
-def _clear(array: NDArray[Any], ignored: NDArray[np.bool_] | None) -> None:
-    if ignored is not None:
-        np.copyto(array, 0, where=ignored if array.ndim == 1 else ignored[:, np.newaxis])
-
-
-def _converted(
-    name: str, array: NDArray[Any], dtype: type[np.number[Any]], ignored: NDArray[np.bool_] | None
-) -> NDArray[Any]:
-    array = array.copy()
-    _clear(array, ignored)
-    return frozen_copy(name, array, dtype, (1, 2) if name.endswith("value") else (1,))
+def _listed(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
 
 
 def _missing_flags(where: str, missing: str | Sequence[str]) -> NDArray[np.uint8]:

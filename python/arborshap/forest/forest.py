@@ -164,18 +164,24 @@ class Forest:
         feature_names: Sequence[str] | None = None,
         output_names: Sequence[str] | None = None,
     ) -> Self:
-        """Make a `Forest` from a native forest, without validating it again."""
+        """Make a `Forest` from a native forest, without validating it again. Its arrays are made when one is read."""
         forest = object.__new__(cls)
-        for name, array in native.arrays().items():
-            if array is not None:
-                array.flags.writeable = False
-            object.__setattr__(forest, name, array)
         object.__setattr__(forest, "n_features", native.n_features)
         object.__setattr__(forest, "native", native)
         names = ("feature_names", feature_names, native.n_features), ("output_names", output_names, native.n_outputs)
         for name, given, expected in names:
             object.__setattr__(forest, name, _names(name, given, expected))
         return forest
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the arrays of a forest from `of_native` when one of them is first read: explaining needs none of them."""
+        if name not in _DTYPES:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        for array_name, array in self.native.arrays().items():
+            if array is not None:
+                array.flags.writeable = False
+            object.__setattr__(self, array_name, array)
+        return object.__getattribute__(self, name)
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), tuple(getattr(self, f.name) for f in fields(self) if f.init)

@@ -11,7 +11,8 @@ mod rows;
 mod source;
 mod width;
 
-pub(crate) use rows::{BLOCK, CodedRows, SET, bits};
+pub(crate) use crate::simd::bits;
+pub(crate) use rows::{BLOCK, CodedRows, SET};
 pub(crate) use source::RowSource;
 pub(crate) use width::{Code, Codes, of_width, with_codes};
 
@@ -136,11 +137,10 @@ impl Thresholds {
     /// The distinct cuts in order, and each split's node number with the rank of its cut, counted from 1; the rank is 0
     /// for a split that no value passes.
     fn rank(&self) -> (Vec<f64>, Vec<(u32, u32)>) {
-        let mut sorted = self.cuts.clone();
-        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut cuts: Vec<f64> = Vec::new();
-        let mut ranks: Vec<(u32, u32)> = self.never.iter().map(|&number| (number, 0)).collect();
-        for (cut, number) in sorted {
+        let mut ranks: Vec<(u32, u32)> = Vec::with_capacity(self.never.len() + self.cuts.len());
+        ranks.extend(self.never.iter().map(|&number| (number, 0)));
+        for (cut, number) in self.sorted() {
             // Zeros of either sign are one cut.
             if cuts.last().is_none_or(|&last| last < cut) {
                 cuts.push(cut);
@@ -149,6 +149,34 @@ impl Thresholds {
         }
         (cuts, ranks)
     }
+
+    /// The splits by their cuts.
+    fn sorted(&self) -> Vec<(f64, u32)> {
+        if self.axis.0 == Precision::Float64 {
+            let mut sorted = self.cuts.clone();
+            sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+            return sorted;
+        }
+        // Cuts in single precision fit into one word with their node numbers, which is several times faster to sort.
+        let word = |&(cut, number): &(f64, u32)| u64::from(ordered(cut as f32)) << 32 | u64::from(number);
+        let mut words: Vec<u64> = self.cuts.iter().map(word).collect();
+        words.sort_unstable();
+        words.into_iter().map(|word| (f64::from(number_of((word >> 32) as u32)), word as u32)).collect()
+    }
+}
+
+/// The sign bit of a number in single precision.
+const SIGN: u32 = 1 << 31;
+
+/// An integer that compares like the number.
+fn ordered(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
+/// The number that [`ordered`] made this integer from.
+fn number_of(ordered: u32) -> f32 {
+    f32::from_bits(if ordered & SIGN == 0 { !ordered } else { ordered & !SIGN })
 }
 
 /// Values up to the cut of that rank have the codes 1 ..= rank. In wrapping arithmetic the missing code comes right before

@@ -4,6 +4,7 @@ use super::{Code, CodeTest, Codes, Columns, RowSource, of_width, with_codes};
 use crate::error::Result;
 use crate::job::Workers;
 use crate::memory::zeroed;
+use crate::simd::bits;
 
 /// How many rows a block of [`CodedRows`] holds.
 pub(crate) const BLOCK: usize = 128;
@@ -68,6 +69,17 @@ impl CodedRows {
             }
         });
     }
+
+    /// The same for one test; no row of a set beyond the last passes.
+    #[inline(always)]
+    pub(crate) fn passing_one(&self, set: usize, test: CodeTest) -> u64 {
+        if set >= self.n_sets() {
+            return 0;
+        }
+        let size = BLOCK * self.n_columns;
+        let (block, first) = (set * SET / BLOCK, set * SET % BLOCK);
+        with_codes!(&self.codes, codes => passing(test, &codes[block * size..][..size], first))
+    }
 }
 
 fn blocks<C: Code>(columns: &Columns, rows: RowSource<'_>, workers: &Workers) -> Result<Vec<C>> {
@@ -94,16 +106,4 @@ fn passing<C: Code>(test: CodeTest, block: &[C], first: usize) -> u64 {
         bytes[r] = u8::from(column[r].within(lo, span));
     }
     bits(&bytes)
-}
-
-/// One bit for each byte, which is 0 or 1.
-#[inline(always)]
-pub(crate) fn bits(bytes: &[u8; SET]) -> u64 {
-    // Eight bytes become eight bits by one multiplication.
-    let (eights, _) = bytes.as_chunks::<8>();
-    let mut mask = 0;
-    for (i, &eight) in eights.iter().enumerate() {
-        mask |= (u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
-    }
-    mask
 }

@@ -1,7 +1,5 @@
 //! Compiling one tree: one depth-first pass, without recursion.
 
-use std::collections::HashMap;
-
 use super::{Child, CompiledSplit, CompiledTree, LEAF, PathLengths, Shape};
 use crate::engine::codes::CodeTest;
 use crate::forest::{Node, Split, Tree};
@@ -15,7 +13,7 @@ enum Visit {
 
 /// Compiles a tree whose nodes have these code tests.
 pub(super) fn tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &[CodeTest]) -> CompiledTree {
-    let mut compiler = Compiler::new(tree, n_outputs);
+    let mut compiler = Compiler::new(tree, n_outputs, players.count());
     let mut stack = vec![Visit::Enter { node: 0, parent: None }];
     while let Some(visit) = stack.pop() {
         let (node, parent) = match visit {
@@ -51,27 +49,27 @@ struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    fn new(tree: &'a Tree, n_outputs: usize) -> Self {
+    fn new(tree: &'a Tree, n_outputs: usize, n_players: usize) -> Self {
+        let n_splits = tree.nodes().len() / 2;
         let compiled = CompiledTree {
             root: Child(LEAF),
-            splits: Vec::new(),
-            values: Vec::new(),
+            splits: Vec::with_capacity(n_splits),
+            values: Vec::with_capacity(tree.values.len()),
             output: tree.output(),
             width: tree.leaf_width(n_outputs),
             players: Vec::new(),
             max_path: 0,
             depth: 0,
-            shares: Vec::new(),
+            shares: Vec::with_capacity(if tree.cover.is_some() { n_splits } else { 0 }),
             shape: Shape::default(),
             paths: PathLengths::default(),
         };
-        Self { tree, compiled, path: Path::default(), fresh: Vec::new() }
+        Self { tree, compiled, path: Path::new(n_players), fresh: Vec::with_capacity(n_splits) }
     }
 
     fn leaf(&mut self, leaf: usize) -> Child {
         let width = self.compiled.width;
         self.compiled.values.extend_from_slice(&self.tree.values[leaf * width..(leaf + 1) * width]);
-        self.compiled.shape.add_leaf(self.path.distinct);
         self.compiled.paths.add_leaf(self.path.distinct);
         Child(LEAF | (self.compiled.n_leaves() - 1) as u32)
     }
@@ -99,16 +97,16 @@ impl<'a> Compiler<'a> {
 
     fn finish(mut self) -> CompiledTree {
         self.compiled.players = self.path.players;
-        self.compiled.shape.meets = self.compiled.expected_meets(&self.fresh);
+        self.compiled.shape = Shape::new(&self.compiled.paths, self.compiled.expected_meets(&self.fresh));
         self.compiled
     }
 }
 
 /// The players of a tree, numbered in the order in which they appear, and how many times each is on the path.
-#[derive(Default)]
 struct Path {
     players: Vec<u32>,
-    number: HashMap<usize, u32>,
+    /// For each player of the game, its number in the tree plus 1; 0 if the tree has not named it yet.
+    number: Vec<u32>,
     times: Vec<u32>,
     /// How many distinct players are on the path.
     distinct: usize,
@@ -117,14 +115,18 @@ struct Path {
 }
 
 impl Path {
+    fn new(n_players: usize) -> Self {
+        Self { players: Vec::new(), number: vec![0; n_players], times: Vec::new(), distinct: 0, len: 0 }
+    }
+
     /// Puts a player on the path; its number in the tree.
     fn enter(&mut self, player: usize) -> u32 {
-        let players = &mut self.players;
-        let number = *self.number.entry(player).or_insert_with(|| {
-            players.push(player as u32);
-            players.len() as u32 - 1
-        });
-        self.times.resize(self.players.len().max(self.times.len()), 0);
+        if self.number[player] == 0 {
+            self.players.push(player as u32);
+            self.times.push(0);
+            self.number[player] = self.players.len() as u32;
+        }
+        let number = self.number[player] - 1;
         self.len += 1;
         self.times[number as usize] += 1;
         self.distinct += usize::from(self.times[number as usize] == 1);

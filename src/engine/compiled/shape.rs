@@ -27,12 +27,16 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn add_leaf(&mut self, players: usize) {
-        let (k, entries) = (players as f64, (players as f64).exp2());
-        self.leaves += 1.0;
-        self.entries += entries;
-        self.cells += k * entries;
-        self.players += k;
+    pub(super) fn new(paths: &PathLengths, meets: f64) -> Self {
+        let mut shape = Self { meets, ..Self::default() };
+        for (players, leaves) in paths.iter() {
+            let (k, entries) = (players as f64, leaves * (players as f64).exp2());
+            shape.leaves += leaves;
+            shape.entries += entries;
+            shape.cells += k * entries;
+            shape.players += k * leaves;
+        }
+        shape
     }
 }
 
@@ -42,7 +46,9 @@ pub(crate) struct PathLengths(Vec<u32>);
 
 impl PathLengths {
     pub(super) fn add_leaf(&mut self, players: usize) {
-        self.0.resize(self.0.len().max(players + 1), 0);
+        if self.0.len() <= players {
+            self.0.resize(players + 1, 0);
+        }
         self.0[players] += 1;
     }
 

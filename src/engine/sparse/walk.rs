@@ -23,7 +23,7 @@ pub(super) struct TreeWalk<'a> {
 /// A step of the walk.
 enum EdgeStep {
     /// Goes down an edge, from the level above.
-    Enter { child: Child, split: u32, left: bool, level: u32 },
+    Enter { child: Child, player: u32, left: bool, level: u32, passing: Passing },
     /// Restores the edge's player as it stood before; `last` after the second of a split's edges.
     Restore { position: u32, before: Option<Standing>, last: bool },
 }
@@ -35,14 +35,14 @@ impl Kernel for TreeWalk<'_> {
     fn run(self) {
         let background = self.gains.background.rows;
         let Place::Split(root) = self.tree.root.place() else { return };
-        let mut way = Way::new(self.tree);
+        let mut way = Way::new(self.tree, self.x, self.x_set, background);
         let mut leaf = AtLeaf::new(self.gains, self.tree);
-        self.x.passing(self.x_set, self.tree.tests(), &mut way.x_left);
         for first in (0..background.n_sets()).step_by(SETS) {
             if self.progress.is_cancelled() {
                 return;
             }
-            let members = way.take(background, first);
+            way.first = first;
+            let members = way.members();
             way.levels[0].start(self.n, members);
             way.push_children(root, 1);
             while let Some(step) = way.stack.pop() {
@@ -56,9 +56,8 @@ impl Kernel for TreeWalk<'_> {
                             leaf.settle(position as usize, player, self.sums);
                         }
                     }
-                    EdgeStep::Enter { child, split, left, level } => {
-                        let (standing, before, at) = way.standing(split as usize, left);
-                        let player = standing.player;
+                    EdgeStep::Enter { child, player, left, level, passing } => {
+                        let (standing, before, at) = way.standing(player, left, passing);
                         if !way.enter(standing, before, at, level as usize) {
                             if !left && before.is_none() {
                                 leaf.settle(at as usize, player, self.sums);
@@ -79,13 +78,21 @@ impl Kernel for TreeWalk<'_> {
     }
 }
 
+/// The rows that pass the test of a split and go left.
+#[derive(Clone, Copy)]
+struct Passing {
+    x: u64,
+    z: Zs,
+}
+
 /// Where a walk is.
 struct Way<'a> {
     tree: &'a CompiledTree,
-    /// For each split, which rows go left.
-    x_left: Vec<u64>,
-    /// For each split, which background rows go left, set by set.
-    z_left: [Vec<u64>; SETS],
+    x: &'a CodedRows,
+    x_set: usize,
+    background: &'a CodedRows,
+    /// The first of the background sets that go down the tree.
+    first: usize,
     /// The nodes of the path, from the root down.
     levels: Vec<Level>,
     /// The distinct players of the path.
@@ -97,11 +104,13 @@ struct Way<'a> {
 
 impl<'a> Way<'a> {
     #[inline(always)]
-    fn new(tree: &'a CompiledTree) -> Self {
+    fn new(tree: &'a CompiledTree, x: &'a CodedRows, x_set: usize, background: &'a CodedRows) -> Self {
         Self {
             tree,
-            x_left: Vec::new(),
-            z_left: Default::default(),
+            x,
+            x_set,
+            background,
+            first: 0,
             levels: vec![Level::TOP],
             path: Vec::new(),
             position: vec![u32::MAX; tree.players.len()],
@@ -109,35 +118,36 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Takes the background sets from `first` on: finds out where they go, and returns their members.
+    /// The members of the background sets.
     #[inline(always)]
-    fn take(&mut self, background: &CodedRows, first: usize) -> Zs {
+    fn members(&self) -> Zs {
         let mut members = [0; SETS];
-        for (i, z_left) in self.z_left.iter_mut().enumerate() {
-            if first + i < background.n_sets() {
-                members[i] = background.members(first + i);
-                background.passing(first + i, self.tree.tests(), z_left);
-            } else {
-                z_left.clear();
-                z_left.resize(self.tree.splits.len(), 0);
+        for i in 0..SETS {
+            if self.first + i < self.background.n_sets() {
+                members[i] = self.background.members(self.first + i);
             }
         }
         members
     }
 
+    /// Only splits that some pair reaches are tested: in a deep tree, these are a small part.
     #[inline(always)]
     fn push_children(&mut self, n: usize, level: u32) {
         let split = &self.tree.splits[n];
-        self.stack.push(EdgeStep::Enter { child: split.right, split: n as u32, left: false, level });
-        self.stack.push(EdgeStep::Enter { child: split.left, split: n as u32, left: true, level });
+        let mut passing = Passing { x: self.x.passing_one(self.x_set, split.test), z: [0; SETS] };
+        for i in 0..SETS {
+            passing.z[i] = self.background.passing_one(self.first + i, split.test);
+        }
+        let player = split.player;
+        self.stack.push(EdgeStep::Enter { child: split.right, player, left: false, level, passing });
+        self.stack.push(EdgeStep::Enter { child: split.left, player, left: true, level, passing });
     }
 
     /// How the player of an edge stands below it, how it stood before, and its position on the path.
     #[inline(always)]
-    fn standing(&self, n: usize, left: bool) -> (Standing, Option<Standing>, u32) {
-        let player = self.tree.splits[n].player;
-        let side = |mask: u64| if left { mask } else { !mask };
-        let here = Standing { player, x: side(self.x_left[n]), z: [side(self.z_left[0][n]), side(self.z_left[1][n])] };
+    fn standing(&self, player: u32, left: bool, passing: Passing) -> (Standing, Option<Standing>, u32) {
+        let flip = if left { 0 } else { u64::MAX };
+        let here = Standing { player, x: passing.x ^ flip, z: [passing.z[0] ^ flip, passing.z[1] ^ flip] };
         let at = self.position[player as usize];
         let before = self.path.get(at as usize).copied();
         (here.and(before), before, if before.is_some() { at } else { self.path.len() as u32 })

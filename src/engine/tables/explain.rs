@@ -12,12 +12,14 @@ use crate::engine::cells::CellMap;
 use crate::engine::codes::{Code, RowSource, of_width};
 use crate::engine::task::Task;
 use crate::error::Result;
-use crate::simd::{Kernel, Offsets, add_looked_up, widest};
+use crate::simd::{Kernel, Offsets, add_looked_up, prefetch, widest};
 
 /// Numbers per piece of tables, about: few enough that threads can share out the pieces.
 const PIECE: usize = 1 << 18;
 /// Numbers of the tables that are built, used and dropped together.
 const BATCH: usize = 1 << 24;
+/// Pieces whose cells are on their way from memory together while a single row is explained.
+const AHEAD: usize = 8;
 /// Bytes of sums that a thread works on at a time.
 const CHUNK_BYTES: usize = 1 << 18;
 
@@ -175,6 +177,9 @@ impl<C: Code, const R: usize> Kernel for ExplainBlocks<'_, C, R> {
 
     #[inline(always)]
     fn run(self) {
+        if R == 1 {
+            return self.one_row();
+        }
         let n_cells = self.pass.cells.count();
         let mut slots = Slots::<R>::new();
         for piece in self.pass.pieces {
@@ -184,6 +189,49 @@ impl<C: Code, const R: usize> Kernel for ExplainBlocks<'_, C, R> {
                 indices(&tree.units, piece.units.clone(), codes, &mut slots, &mut LookUp { piece, sums });
             }
         }
+    }
+}
+
+impl<C: Code, const R: usize> ExplainBlocks<'_, C, R> {
+    /// A row alone uses each table once, and most of its time would go into waiting for the cells. So the indices of several
+    /// trees are found first, and the cells are added when they have arrived.
+    #[inline(always)]
+    fn one_row(self) {
+        let mut slots = Slots::<R>::new();
+        let mut starts = Vec::new();
+        for pieces in self.pass.pieces.chunks(AHEAD) {
+            starts.clear();
+            for piece in pieces {
+                let units = &self.pass.forest.tree(piece.tree).units;
+                indices(units, piece.units.clone(), self.codes, &mut slots, &mut Fetch { piece, starts: &mut starts });
+            }
+            let mut starts = starts.iter();
+            for piece in pieces {
+                for (unit, &start) in piece.units.clone().zip(starts.by_ref()) {
+                    let (cells, numbers) = piece.table(unit);
+                    for (&cell, number) in cells.iter().zip(&numbers[start..]) {
+                        self.sums[cell as usize][0] += number;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Notes where the numbers of a single row begin in the table of each unit, and asks for them.
+struct Fetch<'a> {
+    piece: &'a Piece,
+    starts: &'a mut Vec<usize>,
+}
+
+impl<const R: usize> UnitVisitor<R> for Fetch<'_> {
+    #[inline(always)]
+    fn unit(&mut self, unit: usize, indices: &[u16; R]) {
+        let (cells, numbers) = self.piece.table(unit);
+        let start = usize::from(indices[0]) * cells.len();
+        prefetch(numbers, start);
+        prefetch(numbers, start + cells.len().saturating_sub(1));
+        self.starts.push(start);
     }
 }
 
@@ -197,12 +245,6 @@ impl<const R: usize> UnitVisitor<R> for LookUp<'_, R> {
     #[inline(always)]
     fn unit(&mut self, unit: usize, indices: &[u16; R]) {
         let (cells, numbers) = self.piece.table(unit);
-        if R == 1 {
-            for (&cell, number) in cells.iter().zip(&numbers[usize::from(indices[0]) * cells.len()..]) {
-                self.sums[cell as usize][0] += number;
-            }
-            return;
-        }
         let offsets = Offsets::new(indices, cells.len() as u32);
         for (column, &cell) in cells.iter().enumerate() {
             add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column);
