@@ -72,7 +72,7 @@ DEEP = [
         "X12",
         10_000,
         10_000,
-        {"shap": Part(rows=2), "woodelf": Part(trees=10)},
+        {"shap": Part(rows=2), "woodelf": Part(trees=2)},
         {"shap": 20_000},
         memory=True,
     ),
