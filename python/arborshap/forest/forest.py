@@ -174,7 +174,7 @@ class Forest:
         return forest
 
     def __getattr__(self, name: str) -> Any:
-        """Make the arrays of a forest from `of_native` when one of them is first read: explaining needs none of them."""
+        """Make the arrays of a forest from `of_native` when one of them is first read; explaining needs none."""
         if name not in _DTYPES:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         for array_name, array in self.native.arrays().items():
