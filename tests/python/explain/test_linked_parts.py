@@ -52,10 +52,11 @@ def test_parts_are_merged_bit_for_bit(name: str, width: float | None, monkeypatc
         for part in order[1:]:
             merged = merged.merge(found[part])
         sent = Background.from_bytes(merged.to_bytes())
-        explanation = TreeExplainer(model, sent, model_output=output)(X[:9], *y)
-        first = explanation if first is None else first
-        np.testing.assert_array_equal(explanation.values, first.values)
-        np.testing.assert_array_equal(explanation.base_values, first.base_values)
+        for background in (merged, sent):
+            explanation = TreeExplainer(model, background, model_output=output)(X[:9], *y)
+            first = explanation if first is None else first
+            np.testing.assert_array_equal(explanation.values, first.values)
+            np.testing.assert_array_equal(explanation.base_values, first.base_values)
     expected = whole(X[:9], *y)
     size = np.abs(expected.values).max()
     np.testing.assert_allclose(first.values, expected.values, rtol=0, atol=1e-10 * size)
