@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.notices import warn
 from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
 from arborshap.explain.replay import ReplayedColumns
 from arborshap.explain.verify import verify
-from arborshap.game.groups import Groups, players_of
+from arborshap.game.groups import Groups, joined, players_from, players_of
 from arborshap.game.relations import (
     Relation,
     chain,
@@ -97,6 +98,16 @@ def _as_they_are(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         return steps
 
 
+def _first_that_joins(steps: list[tuple[str, Any]], width: int, n_features: int | None) -> str | None:
+    """Return the name and class of the first step that makes a feature from several raw columns."""
+    widths = [*(fitted_width(step) for _, step in steps[1:]), n_features]
+    for k, (name, step) in enumerate(steps):
+        relation = chain([before for _, before in steps[: k + 1]], width, widths[k])
+        if any(len(sources) > 1 for sources in relation.sources):
+            return f"{name!r} ({type(step).__name__})"
+    return None
+
+
 class RawColumns:
     """The raw columns of a pipeline, and the features that its steps make from them.
 
@@ -141,6 +152,7 @@ class RawColumns:
         self.n_columns = width
         self.column_names = fitted_names(first)
         self._relation = chain([step for _, step in steps], width, fitted_width(model))
+        self._joining = _first_that_joins(steps, width, fitted_width(model))
 
     def players(self, groups: Groups | None, names: list[str]) -> tuple[NDArray[np.int32], list[int], list[str]]:
         """Find the players.
@@ -169,6 +181,18 @@ class RawColumns:
         """Take into account that the model makes its own features from what the steps make."""
         if len(self._relation.sources) == relation.n_inputs:
             self._relation = self._relation.then(relation)
+
+    def warn_of_joined(self, groups: Groups | None, names: list[str]) -> None:
+        """Warn if a step joins raw columns that would otherwise play alone, and name the step."""
+        given, _ = players_from(groups, names, self.n_columns)
+        mixed = {j for made in self._relation.sources if len({given[i] for i in made}) > 1 for j in made}
+        if self._joining is not None and mixed:
+            columns = joined([name for j, name in enumerate(names) if j in mixed])
+            warn(
+                f"the pipeline's step {self._joining} makes features from several columns at once, so these columns do "
+                f"not play alone: {columns}. The values are exact, but do not tell such columns apart. If the step "
+                "treats every column by itself, apply it to each of them in a ColumnTransformer"
+            )
 
     def feature_names(self) -> list[str]:
         """Return the features' names from the last transforming step, or "feature 0", "feature 1", ..."""

@@ -87,6 +87,7 @@ class Reader:
         called = list(given or own or matched or (f"x{j}" for j in range(n_columns)))
         if pipeline is not None:
             players, owners, player_names = pipeline.players(groups, called)
+            pipeline.warn_of_joined(groups, called)
         elif relation is not None:
             players, owners, player_names = players_of(relation, groups, called)
             _warn_of_joined(relation, groups, called)

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVR
 
 from arborshap import InputError, TreeExplainer, UnsupportedModelError
@@ -75,6 +75,29 @@ class TestNames:
         np.testing.assert_array_equal(explainer.shap_values(SPACED), explainer.shap_values(SPACED[SPACED.columns[:2]]))
         with pytest.raises(InputError, match="has no column 'mean area'"):
             explainer.shap_values(SPACED[["mean radius", "worst area"]])
+
+
+class TestStepsThatJoinColumns:
+    def test_the_step_is_named(self) -> None:
+        pipeline = make_pipeline(StandardScaler(), FunctionTransformer(lambda d: np.exp(d)), light()).fit(X, Y)
+        message = r"step 'functiontransformer' \(FunctionTransformer\) makes features .* not play alone: x0 \+ x1 \+ x2"
+        with pytest.warns(UserWarning, match=message) as caught:
+            explainer = TreeExplainer(pipeline, X)
+        assert caught[0].filename == __file__
+        assert explainer.feature_names == ["x0 + x1 + x2"]
+
+    def test_the_advice_works(self) -> None:
+        alone = [(f"exp {j}", FunctionTransformer(lambda d: np.exp(d)), [j]) for j in range(3)]
+        pipeline = make_pipeline(ColumnTransformer(alone), light()).fit(X, Y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert TreeExplainer(pipeline, X).feature_names == ["x0", "x1", "x2"]
+
+    def test_groups_that_were_asked_for_are_no_surprise(self) -> None:
+        pipeline = make_pipeline(FunctionTransformer(lambda d: np.exp(d)), light()).fit(X, Y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert TreeExplainer(pipeline, X, groups={"all": [0, 1, 2]}).feature_names == ["all"]
 
 
 class TestErrors:

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 from arborshap import InputError, ModelError, TreeExplainer, UnsupportedModelError, VerificationError
 from support.pipeline_cases import fitted, forest
@@ -20,8 +21,12 @@ def test_missing_and_unknown_columns_are_named() -> None:
     it = fitted("principal components")
     with pytest.raises(InputError, match="X has no column 'town', which the model needs"):
         it.explainer(it.X.drop(columns="town"))
+    # A ColumnTransformer ignores columns that it does not know; a step that takes all columns does not.
+    np.testing.assert_array_equal(it.explainer(it.X.assign(extra=1.0)).values, it.explainer(it.X).values)
+    numbers = it.Z[["w", "v"]].fillna(0.0)
+    scaled = make_pipeline(StandardScaler(), DecisionTreeRegressor(max_depth=2)).fit(numbers, numbers["w"])
     with pytest.raises(InputError, match="X has the column 'extra', which the model does not know"):
-        it.explainer(it.X.assign(extra=1.0))
+        TreeExplainer(scaled, numbers)(numbers.assign(extra=1.0))
     with pytest.raises(InputError, match="X has 5 columns, but the model has 6 features"):
         it.explainer(it.X.to_numpy()[:, :5])
     with pytest.raises(InputError, match="the column name 'w' is used more than once"):
