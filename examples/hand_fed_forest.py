@@ -1,8 +1,8 @@
-"""Explain a model that arborshap does not read itself, by handing over its trees one by one.
+"""Hand over the trees of a model one by one, as you would for a library that arborshap does not read.
 
-The example averages two models: `VotingRegressor` is not a tree model, but if its members are forests and boosted
-trees, it is a sum of trees. You need the arrays of the trees, the library's rule for going left, and one check that the
-forest predicts what the library predicts.
+The example averages two models. arborshap reads a `VotingRegressor` by itself, so you can compare; a model of your own
+needs the same steps: the arrays of the trees, the library's rule for going left, and one check that the forest predicts
+what the library predicts.
 
     python examples/hand_fed_forest.py
 """

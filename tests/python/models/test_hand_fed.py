@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor, VotingRegressor
 
-from arborshap import TreeExplainer, UnsupportedModelError
+from arborshap import TreeExplainer
 from support import oracle
 from support.models.case import data, edge_rows
 from support.places import EXAMPLES
@@ -31,11 +31,10 @@ def test_what_it_hands_over_is_the_model() -> None:
         ("boosted", GradientBoostingRegressor(n_estimators=4, max_depth=2, random_state=1)),
     ]
     model, X = VotingRegressor(members, weights=[3, 1]).fit(given.X, given.y), given.X
-    with pytest.raises(UnsupportedModelError):
-        TreeExplainer(model, X)
     forest = runpy.run_path(str(EXAMPLE))["forest_of"](model, [*"abcde"])
     rows = np.vstack([X, edge_rows(forest, X)])
     np.testing.assert_allclose(forest.margin(rows)[:, 0], model.predict(rows), atol=1e-12)
     expected = oracle.shapley(oracle.worths(model.predict, X[:3], X[10:20]))[..., 0]
     np.testing.assert_allclose(TreeExplainer(forest, X[10:20]).shap_values(X[:3]), expected, atol=1e-12)
+    np.testing.assert_allclose(TreeExplainer(model, X[10:20]).shap_values(X[:3]), expected, atol=1e-12)
     assert TreeExplainer(forest).shap_values(X[:3]).shape == (3, 5)
