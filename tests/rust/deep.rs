@@ -73,6 +73,29 @@ fn counts_of_many_background_rows() {
     }
 }
 
+/// With so many background rows, leaves with many players have ranked counts of their own; a row's values do not depend on
+/// the rows beside it.
+#[test]
+fn counts_of_leaves_alone() {
+    for seed in 0..6 {
+        let mut c = Choices::fixed(50 + seed, 1_500_000);
+        let mut case = deep(&mut c, 150, 3000);
+        case.weights = (seed % 2 == 1).then(|| (0..3000).map(|row| 0.5 + f64::from(row % 7) / 3.0).collect());
+        let explainer = case.explainer();
+        for index in [Index::Shapley, Index::Banzhaf] {
+            let want = explain(Engine::Sparse, &explainer, &case.x, index, 2);
+            let all = explain(Engine::Counts, &explainer, &case.x, index, 2);
+            assert_close(&all, &want, SCALE, &format!("{index:?}, seed {seed}"));
+            let cells = all.len() / case.x.len;
+            for (start, len) in [(0, 1), (60, 20), (149, 1)] {
+                let rows: Vec<usize> = (start..start + len).collect();
+                let some = explain(Engine::Counts, &explainer, &case.x.select(&rows), index, 1);
+                assert_same(&some, &all[start * cells..][..len * cells], &format!("{index:?}, rows from {start}"));
+            }
+        }
+    }
+}
+
 /// A row's values are the same to the last bit for any threads, alone or among others, by tables of either kind.
 #[test]
 fn any_threads_and_any_batch() {

@@ -36,10 +36,16 @@ mod price {
     pub(super) const SITE: f64 = 1.5;
     /// An entry of ranked counts, from counts to what rows read.
     pub(super) const RANK: f64 = 9.0;
-    /// A number of ranked counts, read by a row.
+    /// A number that a distinct pattern of rows gets from ranked counts, worked out.
+    pub(super) const FINISH: f64 = 2.0;
+    /// A row at a split with ranked counts, and a number that it reads there.
+    pub(super) const ROW: f64 = 6.0;
     pub(super) const READ: f64 = 0.5;
     /// A leaf with many players: finding a row's or a background row's pattern among the distinct ones.
     pub(super) const DISTINCT: f64 = 15.0;
+    /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
+    pub(super) const SET: f64 = 4.0;
+    pub(super) const ASK: f64 = 8.0;
     /// A leaf with many players: a row and a background row.
     pub(super) const JOIN: f64 = 0.13;
     /// A number of the result, written; most of it is the cost of fresh memory.
@@ -178,16 +184,23 @@ fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
     let leaf = |k: usize| {
         let players = k.max(1) as f64;
         let per_player = if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };
-        let way = price::SITE * (n + m);
+        let (way, sets, width) = (price::SITE * (n + m), players.exp2(), tree.width as f64);
         if k <= in_tables {
-            // About every second split has two leaves, which share a table, and every second one has three classes.
-            let entries = 1.2 * players.exp2();
-            let numbers = price::RANK * entries * per_player + price::READ * n * players * per_player;
-            return way + 0.7 * numbers * tree.width as f64;
+            // About every second split has two leaves, which share a table, and every second one has three classes. Only
+            // the last step is for each output.
+            let rank = price::RANK * 1.2 * sets * per_player * (0.7 + 0.3 * width);
+            let finish = price::FINISH * n.min(sets) * players * width;
+            let read = n * (price::ROW + price::READ * players * per_player * width);
+            return way + 0.7 * (rank + finish + read);
         }
-        let alone = price::RANK * players.exp2();
-        let pairs = price::JOIN * n * m * per_player;
-        way + price::DISTINCT * (n + m) + if k <= counted && now.index.order() == 1 { alone } else { pairs }
+        let find = price::DISTINCT * (n + m);
+        let read = n * (price::ROW + price::READ * players * per_player * width);
+        let work = if k <= counted && now.index.order() == 1 {
+            price::SET * sets.min(512.0 * n * players) + price::ASK * 0.5 * n * (2.0 + 0.5 * players)
+        } else {
+            price::JOIN * n * m * per_player
+        };
+        way + find + read + work
     };
     tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum()
 }

@@ -18,7 +18,7 @@ pub(super) const RANKS: usize = 16;
 /// The most players besides the split's own that a table may have: with two bits for the class, an index has 16.
 pub(super) const MOST_OTHERS: usize = 14;
 /// The most players of a leaf whose ranked counts are worked out for it alone.
-pub(super) const MOST_PLAYERS: usize = 18;
+pub(super) const MOST_PLAYERS: usize = 22;
 
 /// Which of the functions a moment is taken of, and how far its first argument is from $|S|$.
 pub(super) mod moment {

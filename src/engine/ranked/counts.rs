@@ -4,8 +4,11 @@ use super::coefficients::{Coefficients, RANKS};
 
 /// A sum of background rows: a count of fewer than 2^16 rows, or a weight.
 pub(super) trait Lane: Copy + Default + Send + Sync {
+    /// Whether sums are the same in any order.
+    const EXACT: bool;
     fn plus(self, other: Self) -> Self;
     fn number(self) -> f64;
+    fn is_zero(self) -> bool;
     /// The weight of a row.
     fn of(weight: f64) -> Self;
     /// The weight of many rows.
@@ -13,6 +16,7 @@ pub(super) trait Lane: Copy + Default + Send + Sync {
 }
 
 impl Lane for u16 {
+    const EXACT: bool = true;
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self.wrapping_add(other)
@@ -20,6 +24,10 @@ impl Lane for u16 {
     #[inline(always)]
     fn number(self) -> f64 {
         f64::from(self)
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == 0
     }
     #[inline(always)]
     fn of(_: f64) -> Self {
@@ -32,6 +40,7 @@ impl Lane for u16 {
 }
 
 impl Lane for f64 {
+    const EXACT: bool = false;
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         self + other
@@ -39,6 +48,10 @@ impl Lane for f64 {
     #[inline(always)]
     fn number(self) -> f64 {
         self
+    }
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == 0.0
     }
     #[inline(always)]
     fn of(weight: f64) -> Self {
@@ -50,45 +63,126 @@ impl Lane for f64 {
     }
 }
 
-/// Patterns whose lanes of all classes stay in the first-level cache.
-pub(super) const TILE: usize = 256;
+/// Patterns whose lanes are worked out together, and stay in the cache.
+pub(super) const TILE: usize = 1 << TILE_PLAYERS;
+pub(super) const TILE_PLAYERS: usize = 9;
 /// Patterns whose moments are worked out together.
 pub(super) const CHUNK: usize = 64;
 
-/// The counts of one split by class, failed players and rank.
+/// Background rows that fail the same players, in one class.
+#[derive(Debug, Clone, Copy)]
+struct Entry<L> {
+    /// The class, and the failed players that a tile tells apart.
+    at: u32,
+    /// The other failed players.
+    far: u32,
+    rank: u32,
+    count: L,
+}
+
+/// The counts of one split by class, failed players and rank, a tile of patterns at a time.
+///
+/// All patterns of a tile fail the same *far* players, those that a tile does not tell apart. Few patterns occur in the
+/// background, so a tile starts from the entries that fail none of its far players, and only sums over the others.
 pub(super) struct Ranked<L> {
+    /// The lanes of the present tile, class after class.
     lanes: Vec<[L; RANKS]>,
-    size: usize,
     players: usize,
+    /// Patterns of a tile.
+    size: usize,
+    /// All entries, then for every far player of the present tile those entries that are left; see `ranges`.
+    entries: Vec<Entry<L>>,
+    /// Which entries fail none of the far players from this one on; all of them at the end.
+    ranges: Vec<(usize, usize)>,
 }
 
 impl<L: Lane> Ranked<L> {
     pub(super) fn new() -> Self {
-        Self { lanes: Vec::new(), size: 1, players: 0 }
+        Self { lanes: Vec::new(), players: 0, size: 1, entries: Vec::new(), ranges: Vec::new() }
     }
 
-    /// Takes in how many rows have each index, and sums over the players that lead out of a tile;
-    /// [`finish_tile`](Self::finish_tile) does the others.
+    /// Takes in how many rows have each index: class after class, the sets of failed players.
     #[inline(always)]
     pub(super) fn take(&mut self, players: usize, counts: &[L]) {
-        (self.size, self.players) = (1 << players, players);
-        self.lanes.clear();
-        self.lanes.resize(counts.len(), [L::default(); RANKS]);
-        for (index, (&count, lanes)) in counts.iter().zip(&mut self.lanes).enumerate() {
-            lanes[(index & (self.size - 1)).count_ones() as usize % RANKS] = count;
+        self.begin(players, counts.len() >> players);
+        for (first, counts) in (0..).step_by(CHUNK).zip(counts.chunks(CHUNK)) {
+            let mut none = true;
+            for count in counts {
+                none &= count.is_zero();
+            }
+            if none {
+                continue;
+            }
+            for (index, &count) in (first..).zip(counts) {
+                if !count.is_zero() {
+                    self.add(index >> players, index & ((1 << players) - 1), count);
+                }
+            }
+        }
+        self.end();
+    }
+
+    /// Forgets what it was about, to count rows of so many classes that fail some of so many players.
+    #[inline(always)]
+    fn begin(&mut self, players: usize, classes: usize) {
+        (self.players, self.size) = (players, TILE.min(1 << players));
+        self.lanes.resize(classes * self.size, [L::default(); RANKS]);
+        self.entries.clear();
+    }
+
+    /// Adds the rows of a class that fail these players.
+    #[inline(always)]
+    fn add(&mut self, class: usize, failed: usize, count: L) {
+        self.entries.push(Entry {
+            at: (class * self.size + (failed & (self.size - 1))) as u32,
+            far: (failed >> TILE_PLAYERS) as u32,
+            rank: failed.count_ones(),
+            count,
+        });
+    }
+
+    /// All rows have been added.
+    fn end(&mut self) {
+        let far = self.players.saturating_sub(TILE_PLAYERS);
+        self.ranges.clear();
+        self.ranges.resize(far + 1, (0, self.entries.len()));
+    }
+
+    /// Goes on to the tile that begins at pattern `first`; tiles come one after another, from the first one on.
+    #[inline(always)]
+    pub(super) fn tile(&mut self, first: usize) {
+        let (start, end) = self.left(first >> TILE_PLAYERS);
+        self.lanes.fill([L::default(); RANKS]);
+        for entry in &self.entries[start..end] {
+            let lane = &mut self.lanes[entry.at as usize][entry.rank as usize % RANKS];
+            *lane = lane.plus(entry.count);
         }
         for class in self.lanes.chunks_exact_mut(self.size) {
-            sum_over(class, TILE);
+            sum_over(class);
         }
     }
 
-    /// The tile that begins at pattern `first`, class after class.
+    /// The entries that fail none of these far players. Only the players up to the first one that the tile before did not
+    /// have are looked at again.
     #[inline(always)]
-    pub(super) fn finish_tile(&mut self, first: usize) {
-        let n = TILE.min(self.size);
-        for class in self.lanes.chunks_exact_mut(self.size) {
-            sum_over(&mut class[first..][..n], 1);
+    fn left(&mut self, far: usize) -> (usize, usize) {
+        let changed = if far == 0 { 0 } else { far.trailing_zeros() as usize + 1 };
+        for player in (0..changed).rev() {
+            let (start, end) = self.ranges[player + 1];
+            self.ranges[player] = if far >> player & 1 == 0 {
+                (start, end)
+            } else {
+                self.entries.truncate(end);
+                for at in start..end {
+                    let entry = self.entries[at];
+                    if entry.far >> player & 1 == 0 {
+                        self.entries.push(entry);
+                    }
+                }
+                (end, self.entries.len())
+            };
         }
+        self.ranges[0]
     }
 
     /// The moments of the patterns from `first` on, in one class.
@@ -101,7 +195,7 @@ impl<L: Lane> Ranked<L> {
         out: &mut [[f64; CHUNK]; D],
     ) {
         let n = CHUNK.min(self.size);
-        let lanes = &self.lanes[class * self.size + first..][..n];
+        let lanes = &self.lanes[class * self.size + (first & (self.size - 1))..][..n];
         let mut partial = [[[0.0; 4]; CHUNK]; D];
         for (s, lanes) in lanes.iter().enumerate() {
             let failed = (first + s).count_ones() as usize;
@@ -146,11 +240,11 @@ fn dots<L: Lane, const D: usize, const Q: usize>(
     }
 }
 
-/// For every player from the one with bit `from` on, `(h0, h1) -> (h0 + h1, h0)`: a set without the player meets rows of
-/// both kinds, a set with it meets only those that do not fail the player. Two players per pass.
+/// For every player, `(h0, h1) -> (h0 + h1, h0)`: a set without the player meets rows of both kinds, a set with it meets
+/// only those that do not fail the player. Two players per pass.
 #[inline(always)]
-fn sum_over<L: Lane>(h: &mut [[L; RANKS]], from: usize) {
-    let mut half = from;
+pub(super) fn sum_over<L: Lane>(h: &mut [[L; RANKS]]) {
+    let mut half = 1;
     while half < h.len() {
         if 2 * half < h.len() {
             for four in h.chunks_exact_mut(4 * half) {

@@ -12,6 +12,7 @@ pub(super) trait Word: Pattern {
     fn low(self, bits: usize) -> usize;
     /// Eight bits, the lowest first.
     fn byte(self, at: usize) -> usize;
+    fn word(self) -> u64;
     fn size(self) -> usize;
     fn has(self, position: usize) -> bool;
     fn is_disjoint(self, other: Self) -> bool;
@@ -34,6 +35,10 @@ macro_rules! word {
                 (self >> (8 * at as u32 % Self::BITS)) as usize & 255
             }
             #[inline(always)]
+            fn word(self) -> u64 {
+                self.into()
+            }
+            #[inline(always)]
             fn size(self) -> usize {
                 self.count_ones() as usize
             }
@@ -48,13 +53,14 @@ macro_rules! word {
         }
     };
 }
+word!(u16, 0x9E37);
 word!(u32, 0x9E37_79B1);
 word!(u64, 0x9E37_79B9_7F4A_7C15);
 
-/// An open hash table that is cleared by what it holds.
+/// A hash table that is cleared by what it holds.
 pub(super) struct Distinct<P> {
-    /// The number of the pattern in `patterns`, plus one.
-    slots: Vec<u32>,
+    /// A pattern, and its number plus one.
+    slots: Vec<(P, u32)>,
     patterns: Vec<P>,
     places: Vec<u32>,
 }
@@ -69,35 +75,39 @@ impl<P: Word> Distinct<P> {
         &self.patterns
     }
 
-    /// Finds the distinct patterns; calls `number(row, number of its pattern)`.
+    /// Finds the distinct ones of patterns with so many `bits`; calls `number(row, number of its pattern)`.
     #[inline(always)]
-    pub(super) fn find(&mut self, all: &[P], mut number: impl FnMut(usize, u32)) {
+    pub(super) fn find(&mut self, bits: usize, all: &[P], mut number: impl FnMut(usize, u32)) {
         for &place in &self.places {
-            self.slots[place as usize] = 0;
+            self.slots[place as usize].1 = 0;
         }
         self.patterns.clear();
         self.places.clear();
+        // Few players have a slot for each pattern, which saves the hash.
         let size = (2 * all.len()).next_power_of_two().max(64);
-        if self.slots.len() != size {
-            self.slots = vec![0; size];
+        let own_slots = 1_usize.checked_shl(bits as u32).is_some_and(|patterns| patterns <= 4 * size);
+        let size = if own_slots { 1 << bits } else { size };
+        if self.slots.len() < size {
+            self.slots = vec![(P::default(), 0); size];
         }
-        let (bits, mask) = (size.trailing_zeros(), size - 1);
+        let (log, mask) = (size.trailing_zeros(), size - 1);
+        let slots = &mut self.slots[..size];
         for (row, &p) in all.iter().enumerate() {
-            let mut place = p.hash(bits);
+            let mut place = if own_slots { p.low(bits) } else { p.hash(log) };
             let found = loop {
-                let slot = self.slots[place & mask];
-                if slot == 0 {
+                let slot = &mut slots[place & mask];
+                if slot.1 == 0 {
                     self.patterns.push(p);
                     self.places.push((place & mask) as u32);
-                    self.slots[place & mask] = self.patterns.len() as u32;
-                    break self.patterns.len() - 1;
+                    *slot = (p, self.patterns.len() as u32);
+                    break slot.1 - 1;
                 }
-                if self.patterns[slot as usize - 1] == p {
-                    break slot as usize - 1;
+                if slot.0 == p {
+                    break slot.1 - 1;
                 }
                 place += 1;
             };
-            number(row, found as u32);
+            number(row, found);
         }
     }
 }

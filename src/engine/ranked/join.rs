@@ -9,7 +9,8 @@ use super::counts::Lane;
 use super::distinct::{Distinct, Word};
 use super::leaf::LeafCounts;
 use super::read::pair;
-use crate::engine::codes::{BLOCK, SET, bits};
+use super::worth::Worth;
+use crate::engine::codes::{SET, bits};
 use crate::engine::compiled::MAX_PLAYERS;
 use crate::index::{Index, Pairs, Singles};
 use crate::weights::Weights;
@@ -51,51 +52,40 @@ impl Rules {
     }
 }
 
-/// What rows get at a leaf.
-#[derive(Debug)]
-pub(super) struct JoinedLeaf {
+/// Works out what rows get at a leaf, from the patterns of the background and of the rows. `values` are the leaf's, divided
+/// by the weight of the background.
+#[inline(always)]
+pub(super) fn join<P: Word, L: Lane>(
     players: usize,
-    order: u32,
-    /// The leaf's values, divided by the weight of the background.
     values: Vec<f64>,
-    /// Which of the distinct patterns each row has.
-    numbers: Vec<u32>,
-    /// What each distinct pattern gets, `width` groups of four numbers each: position by position, or pair by pair.
-    worth: Vec<[f64; 4]>,
-    width: usize,
-}
-
-impl JoinedLeaf {
-    /// Works out what rows get, from the patterns of the background and of the rows.
-    #[inline(always)]
-    pub(super) fn new<P: Word, L: Lane>(
-        players: usize,
-        values: Vec<f64>,
-        [z, x]: [&[P]; 2],
-        weights: Option<&[f64]>,
-        rules: &Rules,
-        room: &mut Room<P, L>,
-    ) -> Self {
-        let Room { distinct, sums, counts, join } = room;
-        sums.clear();
-        distinct.find(z, |row, number| {
-            if number as usize == sums.len() {
-                sums.push(0.0);
-            }
-            sums[number as usize] += weights.map_or(1.0, |weights| weights[row]);
-        });
-        let counted = players <= rules.counted;
-        if counted {
-            counts.prepare(players, distinct.patterns(), sums, &rules.coefficients);
-        } else {
-            join.prepare(distinct.patterns(), sums);
+    [z, x]: [&[P]; 2],
+    weights: Option<&[f64]>,
+    rules: &Rules,
+    room: &mut Room<P, L>,
+) -> Worth {
+    let Room { distinct, sums, counts, join } = room;
+    sums.clear();
+    distinct.find(players, z, |row, number| {
+        if number as usize == sums.len() {
+            sums.push(0.0);
         }
-        let mut numbers = vec![0; x.len()];
-        distinct.find(x, |row, number| numbers[row] = number);
-        let cells = if rules.order == 1 { players } else { pair(players, 0) };
-        let width = cells.div_ceil(4);
-        let mut worth = vec![[0.0; 4]; distinct.patterns().len() * width];
-        for (&s, out) in distinct.patterns().iter().zip(worth.chunks_exact_mut(width)) {
+        sums[number as usize] += weights.map_or(1.0, |weights| weights[row]);
+    });
+    let counted = players <= rules.counted;
+    if counted {
+        counts.prepare(players, distinct.patterns(), sums);
+    } else {
+        join.prepare(distinct.patterns(), sums);
+    }
+    let mut numbers = vec![0; x.len()];
+    distinct.find(players, x, |row, number| numbers[row] = number);
+    let cells = if rules.order == 1 { players } else { pair(players, 0) };
+    let width = cells.div_ceil(4);
+    let mut groups = vec![[0.0; 4]; distinct.patterns().len() * width];
+    if counted {
+        counts.rows(distinct.patterns(), &rules.coefficients, groups.as_flattened_mut(), 4 * width);
+    } else {
+        for (&s, out) in distinct.patterns().iter().zip(groups.chunks_exact_mut(width)) {
             let out = out.as_flattened_mut();
             macro_rules! by_bytes {
                 ($($n:literal)*) => { match players.div_ceil(8) {
@@ -103,46 +93,14 @@ impl JoinedLeaf {
                     _ => unreachable!("a pattern has at most 64 players"),
                 } };
             }
-            if counted {
-                counts.row(players, s, out);
-            } else if rules.order == 2 {
+            if rules.order == 2 {
                 join.pairs(s, rules, players, out);
             } else {
                 by_bytes!(1 2 3 4 6 8);
             }
         }
-        Self { players, order: rules.order, values, numbers, worth, width }
     }
-
-    /// Adds what the rows of a block get.
-    #[inline(always)]
-    pub(super) fn add(
-        &self,
-        first: usize,
-        n: usize,
-        output: usize,
-        rows: &mut [[f64; 4]],
-        stride: usize,
-        pairs: &mut [[f64; BLOCK]],
-    ) {
-        let value = self.values[output];
-        for (r, &number) in self.numbers[first..first + n].iter().enumerate() {
-            let worth = &self.worth[number as usize * self.width..][..self.width];
-            if self.order == 1 {
-                let gains = &mut rows[r * stride..][..self.width];
-                for (gains, worth) in gains.iter_mut().zip(worth) {
-                    for i in 0..4 {
-                        gains[i] += value * worth[i];
-                    }
-                }
-            } else {
-                let worth = &worth.as_flattened()[..pair(self.players, 0)];
-                for (gains, worth) in pairs.iter_mut().zip(worth) {
-                    gains[r] += value * worth;
-                }
-            }
-        }
-    }
+    Worth { numbers, groups, width, outputs: 1, factors: values }
 }
 
 /// Room for one leaf after another.

@@ -12,7 +12,7 @@ pub(super) enum Step {
     /// To a split.
     Enter(u32),
     /// Away from a split whose player was new to the path, and from its position.
-    Leave(u32),
+    Leave,
 }
 
 /// How the leaves of a split are worked out.
@@ -80,12 +80,6 @@ impl Site {
     /// How many entries the split's table has.
     pub(super) fn entries(&self) -> usize {
         self.classes() << self.others
-    }
-
-    /// Whether nothing else gives to the split's player: its table's numbers then need no position.
-    #[inline(always)]
-    pub(super) fn direct(&self) -> bool {
-        self.by_table && self.fresh && self.leaves[0].is_some() && self.leaves[1].is_some()
     }
 }
 
@@ -171,7 +165,7 @@ impl Layout {
         let site = &mut self.sites[n];
         if site.fresh {
             path.leave();
-            self.steps.push(Step::Leave(n as u32));
+            self.steps.push(Step::Leave);
         }
         site.end = self.steps.len() as u32;
         site.ranked[1] = self.ranked.len() as u32;

@@ -20,6 +20,7 @@
 //! | `leaf` | a leaf with more players, by ranked counts of its own |
 //! | `join`, `distinct` | a leaf with many players: the distinct patterns that meet |
 //! | `pass` | the tables that are built, used and dropped together |
+//! | `worth` | what the distinct patterns of rows get, and which pattern each row has |
 //! | `read` | a block of rows reads what it gets |
 
 mod coefficients;
@@ -32,9 +33,10 @@ mod pass;
 mod read;
 mod table;
 mod walk;
+mod worth;
 
 use super::cells::CellMap;
-use super::codes::{BLOCK, CodedRows, with_codes};
+use super::codes::{BLOCK, CodedRows};
 use super::task::{BackgroundRows, Task};
 use crate::error::Result;
 use crate::job::Workers;
@@ -42,10 +44,9 @@ use crate::memory::zeroed;
 use crate::simd::widest;
 use coefficients::{Coefficients, MOST_OTHERS, MOST_PLAYERS, moment};
 use join::Rules;
-use layout::Layout;
-use pass::{Built, Ingredients, Pass};
-use read::{Gains, Read, Source};
-use walk::Indices;
+use layout::{Layout, Way};
+use pass::{Ingredients, Pass};
+use read::{Gains, Item, Read};
 
 /// Trees that are summed by themselves.
 const GROUP: usize = 2;
@@ -68,15 +69,20 @@ pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mu
     }
 }
 
-/// The most players besides a split's own for which its table is cheaper than the distinct patterns of `m` rows.
+/// The most players besides a split's own for which its table is cheaper than ranked counts of its leaves alone, with `m`
+/// background rows and as many rows: a table costs about 15 ns per set of players, and there are 1.7 of them per leaf. Counts
+/// of a leaf alone cost 5 ns per set and 40 ns per row.
 pub(crate) fn most_others(m: usize) -> usize {
-    (most_players(m) - 1).min(MOST_OTHERS)
+    let sets = 15 * m.max(1);
+    (sets.ilog2() as usize - 1).clamp(4, MOST_OTHERS)
 }
 
-/// The most players of a leaf for which ranked counts are cheaper than the distinct patterns of `m` rows, if as many rows
-/// are explained: an entry costs about 100 times as much as a pair of rows.
+/// The most players of a leaf for which ranked counts are cheaper than the pairs of distinct patterns of `m` rows, if as
+/// many rows are explained: a set of players costs about
+/// 64 times as much as a pair.
 pub(crate) fn most_players(m: usize) -> usize {
-    ((m as u128).pow(2) / 100).max(1).ilog2().clamp(4, MOST_PLAYERS as u32) as usize
+    let sets = (m as u128).pow(2) / 64;
+    (sets.max(1).ilog2() as usize).clamp(4, MOST_PLAYERS)
 }
 
 struct Engine<'a, const D: usize> {
@@ -100,7 +106,7 @@ impl<'a, const D: usize> Engine<'a, D> {
         let Task { compiled, trees, index, job, .. } = *task;
         let m = background.rows.len();
         let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], most_others(m)));
-        let of_tree = |t: usize| Pass::of_tree(t, &layouts[t], m, index.order());
+        let of_tree = |t: usize| Pass::of_tree(t, &layouts[t], &compiled.trees[trees[t]], m, index.order());
         let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
         let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();
         let ingredients = Ingredients {
@@ -144,12 +150,12 @@ impl<'a, const D: usize> Engine<'a, D> {
         let blocks = x.len().div_ceil(BLOCK);
         let mut sums = zeroed("the sums of some rows", blocks * self.cells.count() * BLOCK)?;
         for passes in self.rounds(passes, x.len(), hands) {
-            let built = hands.workers.map(passes.len(), |i| -> Result<Built> {
+            let built = hands.workers.map(passes.len(), |i| -> Result<Vec<Item>> {
                 job.progress.step()?;
                 let (pass, tree) = (&passes[i], passes[i].tree);
                 Ok(self.ingredients.build(pass, &self.layouts[tree], &compiled.trees[trees[tree]], x))
             });
-            let built = built.into_iter().collect::<Result<Vec<Built>>>()?;
+            let built = built.into_iter().collect::<Result<Vec<Vec<Item>>>>()?;
             let chunk = blocks.div_ceil(hands.workers.threads());
             hands.workers.fill(&mut sums, chunk * self.cells.count() * BLOCK, |i, sums| {
                 passes.iter().zip(&built).for_each(|(pass, built)| self.read(pass, built, x, i * chunk * BLOCK, sums));
@@ -178,29 +184,20 @@ impl<'a, const D: usize> Engine<'a, D> {
     }
 
     /// Some blocks of rows, of which row `first` begins the first one, read what a pass gives them.
-    fn read(&self, pass: &Pass, built: &Built, x: &CodedRows, first: usize, sums: &mut [f64]) {
+    fn read(&self, pass: &Pass, built: &[Item], x: &CodedRows, first: usize, sums: &mut [f64]) {
         let Task { compiled, trees, index, .. } = *self.task;
         let (layout, tree) = (&self.layouts[pass.tree], &compiled.trees[trees[pass.tree]]);
-        let positions = layout.positions[usize::from(matches!(built, Built::Leaves(_)))];
+        let positions = layout.positions[usize::from(pass.way == Way::Joined)];
         let mut gains: Vec<Gains> = (0..tree.width).map(|_| Gains::new(positions, index.order())).collect();
-        let (mut slots, mut indices, mut path) = (Vec::new(), vec![[0; BLOCK]; pass.items.len()], Vec::new());
+        let mut path = Vec::new();
         let blocks = sums.as_chunks_mut::<BLOCK>().0.chunks_exact_mut(self.cells.count());
         for (first, sums) in (first..).step_by(BLOCK).zip(blocks) {
-            let items = pass.items.clone();
-            let source = match built {
-                Built::Tables(tables) => {
-                    with_codes!(x.codes(), codes => {
-                        let (codes, items) = (x.block_of(codes, first).0, items.clone());
-                        widest(Indices { layout, items, codes, slots: &mut slots, out: &mut indices });
-                    });
-                    Source::Tables(tables, &indices)
-                }
-                Built::Leaves(leaves) => Source::Leaves(leaves, first),
-            };
             widest(Read {
                 layout,
-                items,
-                source,
+                way: pass.way,
+                items: pass.items.clone(),
+                built,
+                first,
                 cells: self.cells,
                 output: tree.output.first(),
                 n: BLOCK.min(x.len() - first),

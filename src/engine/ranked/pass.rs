@@ -2,26 +2,33 @@
 
 use std::ops::Range;
 
-use super::coefficients::Coefficients;
+use super::coefficients::{Coefficients, moment};
 use super::counts::{Lane, Ranked};
-use super::distinct::Word;
-use super::join::{JoinedLeaf, Room, Rules};
+use super::distinct::{Distinct, Word};
+use super::join::{Room, Rules, join};
 use super::layout::{Layout, Site, Way};
-use super::read::pair;
-use super::table::{self, Table, Values};
+use super::read::{Item, pair};
+use super::table::{self, Tables, Values};
 use super::walk::{Indices, Patterns};
+use super::worth::Worth;
 use crate::engine::codes::{BLOCK, CodedRows, with_codes};
 use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::task::BackgroundRows;
 use crate::simd::{Kernel, widest};
 
-/// Entries of the tables of a pass, about: they stay in the second-level cache.
+/// Patterns at the splits of a pass, about. What those that occur are worth stays in the cache, but every pass has to add
+/// up the gains of its whole path.
 const ENTRIES: usize = 1 << 14;
+/// The same of a tree so deep that the way from the root costs more than the cache saves.
+const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
 const SPLITS: usize = 64;
 /// Background rows times joined leaves of a pass.
-const JOINED_ROWS: usize = 1 << 19;
-const JOINED: usize = 8;
+const JOINED_ROWS: usize = 1 << 20;
+const MOST_JOINED_ROWS: usize = 1 << 23;
+const JOINED: usize = 16;
+/// Every pass starts at the root, so no path may be gone along much more often than this.
+const PASSES: usize = 64;
 
 /// Some items of a tree.
 #[derive(Debug, Clone)]
@@ -32,31 +39,28 @@ pub(super) struct Pass {
     pub(super) items: Range<u32>,
 }
 
-/// What rows read in a pass.
-#[derive(Debug)]
-pub(super) enum Built {
-    /// The tables of each split, one for each output.
-    Tables(Vec<Vec<Table>>),
-    Leaves(Vec<JoinedLeaf>),
-}
-
 impl Pass {
     /// The passes of a tree. They depend on the tree and the background alone, since a row's gains are summed by pass.
-    pub(super) fn of_tree(tree: usize, layout: &Layout, m: usize, order: u32) -> Vec<Self> {
+    pub(super) fn of_tree(position: usize, layout: &Layout, tree: &CompiledTree, m: usize, order: u32) -> Vec<Self> {
         let mut passes = Vec::new();
-        let most = if order == 1 { ENTRIES } else { ENTRIES / 4 };
+        let most = if order == 1 { ENTRIES } else { ENTRIES / 8 };
+        let least = (layout.slots / 2 / PASSES) as u32;
         let (mut start, mut entries) = (0, 0);
         for (item, &n) in (0..).zip(&layout.ranked) {
-            entries += layout.sites[n as usize].entries();
-            if entries >= most || item - start + 1 >= SPLITS as u32 || item + 1 == layout.ranked.len() as u32 {
-                passes.push(Self { tree, way: Way::Ranked, items: start..item + 1 });
+            let all = layout.sites[n as usize].entries();
+            entries += if order == 1 { all.min(m) } else { all * tree.width };
+            let (items, last) = (item - start + 1, item + 1 == layout.ranked.len() as u32);
+            let full = items >= SPLITS as u32 || entries >= most;
+            if last || (full && items >= least) || entries >= MOST_ENTRIES {
+                passes.push(Self { tree: position, way: Way::Ranked, items: start..item + 1 });
                 (start, entries) = (item + 1, 0);
             }
         }
         let leaves = layout.joined.len() as u32;
-        let each = (JOINED_ROWS / m.max(1)).clamp(1, JOINED);
-        let joined = (0..leaves).step_by(each).map(|start| start..leaves.min(start + each as u32));
-        passes.extend(joined.map(|items| Self { tree, way: Way::Joined, items }));
+        let each = |rows: usize| (rows / m.max(1)) as u32;
+        let each = each(JOINED_ROWS).min(JOINED as u32).max(least.min(each(MOST_JOINED_ROWS))).max(1);
+        let joined = (0..leaves).step_by(each as usize).map(|start| start..leaves.min(start + each));
+        passes.extend(joined.map(|items| Self { tree: position, way: Way::Joined, items }));
         passes
     }
 
@@ -71,20 +75,14 @@ impl Pass {
         let bytes = |site: &Site| {
             let players = site.others as usize + 1;
             match (self.way, order) {
-                (Way::Ranked, 1) if finishes(site, rows) => tree.width * site.entries() * (24 + 8 * players),
-                (Way::Ranked, 1) => tree.width * site.entries() * 24,
-                (Way::Ranked, _) => tree.width * site.entries() * 64,
+                (Way::Ranked, 1) => rows * 4 + tree.width * rows.min(site.entries()) * 8 * players,
+                (Way::Ranked, _) => rows * 2 + tree.width * site.entries() * 64,
                 (Way::Joined, 1) => rows * (4 + 8 * players),
                 (Way::Joined, _) => rows * (4 + 8 * pair(players, 0)),
             }
         };
         self.sites(layout).map(bytes).sum()
     }
-}
-
-/// Whether rows read finished numbers: it pays if there are more rows than entries. Both ways give the same bits.
-fn finishes(site: &Site, rows: usize) -> bool {
-    4 * site.entries() <= rows
 }
 
 /// What passes are built from.
@@ -96,32 +94,51 @@ pub(super) struct Ingredients<'a, const D: usize> {
 }
 
 impl<const D: usize> Ingredients<'_, D> {
-    pub(super) fn build(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Built {
+    /// What rows read at each item of a pass.
+    pub(super) fn build(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<Item> {
         let count = self.background.weights.is_none() && self.background.rows.len() < 1 << 16;
         match pass.way {
-            Way::Ranked if count => Built::Tables(self.tables::<u16>(pass, layout, tree, x.len())),
-            Way::Ranked => Built::Tables(self.tables::<f64>(pass, layout, tree, x.len())),
-            Way::Joined => Built::Leaves(match (layout.positions[1], count) {
+            Way::Ranked if count => self.tables::<u16>(pass, layout, tree, x),
+            Way::Ranked => self.tables::<f64>(pass, layout, tree, x),
+            Way::Joined => match (layout.positions[1], count) {
                 (..=32, true) => self.leaves::<u32, u16>(pass, layout, tree, x),
                 (..=32, false) => self.leaves::<u32, f64>(pass, layout, tree, x),
                 // Whole numbers need no lanes of their own here: hardly any such leaf is counted.
                 _ => self.leaves::<u64, f64>(pass, layout, tree, x),
-            }),
+            },
         }
     }
 
-    fn tables<L: Lane>(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, rows: usize) -> Vec<Vec<Table>> {
+    fn tables<L: Lane>(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<Item> {
         let counts = self.counts::<L>(pass, layout);
-        let mut ranked = Ranked::new();
-        let build = |(site, counts): (&Site, Vec<L>)| {
+        let indices = indices(pass, layout, x);
+        let (mut ranked, mut tables, mut distinct) = (Ranked::new(), Tables::default(), Distinct::new());
+        let mut item = |(site, (counts, indices)): (&Site, (Vec<L>, Vec<u16>))| {
             let leaves = site.leaves.map(|leaf| leaf.map(|leaf| Leaf::of(tree, leaf as usize).values()));
             let value = |side: usize, output: usize| leaves[side].map_or(0.0, |values| values[output] / self.total);
             let values: Vec<Values> = (0..tree.width).map(|output| [value(0, output), value(1, output)]).collect();
-            let finish = D == 3 && finishes(site, rows);
-            let coefficients = &self.coefficients;
-            widest(BuildTables { site, counts: &counts, values: &values, coefficients, ranked: &mut ranked, finish })
+            let (coefficients, ranked, rows) = (&self.coefficients, &mut ranked, &indices[..x.len()]);
+            if D == moment::SINGLE {
+                let (tables, distinct) = (&mut tables, Some((rows, &mut distinct)));
+                let build =
+                    BuildTables { site, counts: &counts, values: &values, coefficients, ranked, tables, distinct };
+                Item::Worth(widest(build).expect("there are rows"))
+            } else {
+                let mut tables = Tables::default();
+                let (into, distinct) = (&mut tables, None);
+                widest(BuildTables {
+                    site,
+                    counts: &counts,
+                    values: &values,
+                    coefficients,
+                    ranked,
+                    tables: into,
+                    distinct,
+                });
+                Item::Tables(tables, indices)
+            }
         };
-        pass.sites(layout).zip(counts).map(build).collect()
+        pass.sites(layout).zip(counts.into_iter().zip(indices)).map(&mut item).collect()
     }
 
     /// How many background rows have each index, split by split.
@@ -146,24 +163,19 @@ impl<const D: usize> Ingredients<'_, D> {
         counts
     }
 
-    fn leaves<P: Word, L: Lane>(
-        &self,
-        pass: &Pass,
-        layout: &Layout,
-        tree: &CompiledTree,
-        x: &CodedRows,
-    ) -> Vec<JoinedLeaf> {
+    fn leaves<P: Word, L: Lane>(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<Item> {
         let z = patterns::<P>(pass, layout, self.background.rows);
         let x = patterns::<P>(pass, layout, x);
         let mut room = Room::<P, L>::new();
-        let join = |(item, site): (u32, &Site)| {
-            let (_, leaf, _) = site.joined().find(|joined| joined.2 == item).expect("an item is a leaf of its split");
-            let values = Leaf::of(tree, leaf as usize).values().iter().map(|value| value / self.total).collect();
+        let leaf = |(item, site): (u32, &Site)| {
+            let (_, at_leaf, _) =
+                site.joined().find(|joined| joined.2 == item).expect("an item is a leaf of its split");
+            let values = Leaf::of(tree, at_leaf as usize).values().iter().map(|value| value / self.total).collect();
             let (players, weights, rules) = (site.others as usize + 1, self.background.weights, &self.rules);
             let at = (item - pass.items.start) as usize;
-            widest(JoinLeaf { players, values, z: &z[at], x: &x[at], weights, rules, room: &mut room })
+            Item::Worth(widest(JoinLeaf { players, values, z: &z[at], x: &x[at], weights, rules, room: &mut room }))
         };
-        pass.items.clone().zip(pass.sites(layout)).map(join).collect()
+        pass.items.clone().zip(pass.sites(layout)).map(leaf).collect()
     }
 }
 
@@ -182,27 +194,39 @@ fn patterns<P: Word>(pass: &Pass, layout: &Layout, rows: &CodedRows) -> Vec<Vec<
     all
 }
 
+/// The indices of all rows, and of those that fill up the last block, split by split.
+fn indices(pass: &Pass, layout: &Layout, rows: &CodedRows) -> Vec<Vec<u16>> {
+    let mut all = vec![Vec::with_capacity(rows.len().next_multiple_of(BLOCK)); pass.items.len()];
+    let (mut slots, mut block) = (Vec::new(), vec![[0; BLOCK]; pass.items.len()]);
+    for first in (0..rows.len()).step_by(BLOCK) {
+        with_codes!(rows.codes(), codes => {
+            let codes = rows.block_of(codes, first).0;
+            widest(Indices { layout, items: pass.items.clone(), codes, slots: &mut slots, out: &mut block });
+        });
+        all.iter_mut().zip(&block).for_each(|(all, block)| all.extend_from_slice(block));
+    }
+    all
+}
+
 struct BuildTables<'a, L, const D: usize> {
     site: &'a Site,
     counts: &'a [L],
     values: &'a [Values],
     coefficients: &'a Coefficients<D>,
     ranked: &'a mut Ranked<L>,
-    finish: bool,
+    tables: &'a mut Tables,
+    /// The indices of rows, to work out what they get.
+    distinct: Option<(&'a [u16], &'a mut Distinct<u16>)>,
 }
 
 impl<L: Lane, const D: usize> Kernel for BuildTables<'_, L, D> {
-    type Output = Vec<Table>;
+    type Output = Option<Worth>;
 
     #[inline(always)]
-    fn run(self) -> Vec<Table> {
-        let mut tables = table::build(self.site, self.counts, self.values, self.coefficients, self.ranked);
-        if self.finish {
-            for table in &mut tables {
-                table.finish(self.site);
-            }
-        }
-        tables
+    fn run(self) -> Option<Worth> {
+        table::build(self.site, self.counts, self.values, self.coefficients, self.ranked, self.tables);
+        let (indices, distinct) = self.distinct?;
+        Some(self.tables.worth(self.site, indices, self.values.len(), distinct))
     }
 }
 
@@ -217,10 +241,10 @@ struct JoinLeaf<'a, P, L> {
 }
 
 impl<P: Word, L: Lane> Kernel for JoinLeaf<'_, P, L> {
-    type Output = JoinedLeaf;
+    type Output = Worth;
 
     #[inline(always)]
-    fn run(self) -> JoinedLeaf {
-        JoinedLeaf::new(self.players, self.values, [self.z, self.x], self.weights, self.rules, self.room)
+    fn run(self) -> Worth {
+        join(self.players, self.values, [self.z, self.x], self.weights, self.rules, self.room)
     }
 }

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::join::JoinedLeaf;
 use super::layout::{Layout, Site, Step, Way};
-use super::table::{Table, other_bit};
+use super::table::{Pair, Tables, other_bit};
 use super::walk::meets;
+use super::worth::Worth;
 use crate::engine::cells::CellMap;
 use crate::engine::codes::BLOCK;
 use crate::simd::Kernel;
@@ -40,19 +40,23 @@ pub(super) fn pair(p: usize, q: usize) -> usize {
     p * (p + 1) / 2 + q
 }
 
-/// What a block of rows reads.
-pub(super) enum Source<'a> {
-    /// The tables of splits, and the block's indices in them.
-    Tables(&'a [Vec<Table>], &'a [[u16; BLOCK]]),
-    /// Joined leaves, and which of their rows the block begins with.
-    Leaves(&'a [JoinedLeaf], usize),
+/// What rows read at an item of a pass.
+#[derive(Debug)]
+pub(super) enum Item {
+    Worth(Worth),
+    /// For an index of pairs, the tables of a split, and the index of each row, whole blocks of them.
+    Tables(Tables, Vec<u16>),
 }
 
 /// Reads all items of a pass for a block of rows.
 pub(super) struct Read<'a> {
     pub(super) layout: &'a Layout,
+    pub(super) way: Way,
     pub(super) items: Range<u32>,
-    pub(super) source: Source<'a>,
+    /// What rows read at each item.
+    pub(super) built: &'a [Item],
+    /// Which of all rows the block begins with.
+    pub(super) first: usize,
     pub(super) cells: CellMap,
     /// The first output of the tree.
     pub(super) output: usize,
@@ -71,8 +75,7 @@ impl Kernel for Read<'_> {
 
     #[inline(always)]
     fn run(mut self) {
-        let layout = self.layout;
-        let way = if matches!(self.source, Source::Tables(..)) { Way::Ranked } else { Way::Joined };
+        let (layout, way) = (self.layout, self.way);
         let mut at = 0;
         self.path.clear();
         while let Some(&step) = layout.steps.get(at) {
@@ -89,10 +92,8 @@ impl Kernel for Read<'_> {
                     }
                     self.split(site);
                 }
-                Step::Leave(n) => {
-                    if !layout.sites[n as usize].direct() || self.cells.order == 2 {
-                        self.settle();
-                    }
+                Step::Leave => {
+                    self.settle();
                     self.path.pop();
                 }
             }
@@ -103,60 +104,34 @@ impl Kernel for Read<'_> {
 impl Read<'_> {
     #[inline(always)]
     fn split(&mut self, site: &Site) {
-        match self.source {
-            Source::Tables(tables, indices) => {
-                let Some(item) = site.table().filter(|item| self.items.contains(item)) else { return };
-                let at = (item - self.items.start) as usize;
-                for (output, table) in tables[at].iter().enumerate() {
-                    self.table(site, table, &indices[at], output);
-                }
+        // No closures here: they would be compiled without the vector instructions of the kernel.
+        if self.way == Way::Joined {
+            for (_, _, item) in site.joined() {
+                self.item(site, item);
             }
-            Source::Leaves(leaves, first) => {
-                for (_, _, item) in site.joined().filter(|(_, _, item)| self.items.contains(item)) {
-                    let leaf = &leaves[(item - self.items.start) as usize];
-                    for (output, gains) in self.gains.iter_mut().enumerate() {
-                        leaf.add(first, self.n, output, &mut gains.rows, gains.stride, &mut gains.pairs);
-                    }
-                }
-            }
+        } else if let Some(item) = site.table() {
+            self.item(site, item);
         }
     }
 
     #[inline(always)]
-    fn table(&mut self, site: &Site, table: &Table, indices: &[u16; BLOCK], output: usize) {
-        let gains = &mut self.gains[output];
-        if self.cells.order == 2 {
-            return add_pairs(&mut gains.pairs, site, table, indices);
-        }
-        let (direct, own) = (site.direct(), site.own as usize);
-        if direct {
-            let sums = &mut self.sums[self.cells.number(site.player as usize, 0, self.output + output)];
-            let mask = table.own.len() - 1;
-            for (sum, &index) in sums.iter_mut().zip(indices) {
-                *sum += table.own[usize::from(index) & mask][1];
-            }
-        }
-        let positions = site.others as usize + usize::from(!direct);
-        let (rows, stride) = (&mut gains.rows[..self.n * gains.stride], gains.stride);
-        if !table.finished.is_empty() {
-            macro_rules! by_lanes {
-                ($($n:literal)*) => { match positions.div_ceil(4) {
-                    $($n => add_finished::<$n>(rows, stride, &table.finished, indices),)*
-                    _ => {}
-                } };
-            }
-            by_lanes!(1 2 3 4);
+    fn item(&mut self, site: &Site, item: u32) {
+        if !self.items.contains(&item) {
             return;
         }
-        let rows = rows.as_flattened_mut();
-        macro_rules! by_positions {
-            ($($k:literal)*) => { match positions {
-                $($k if direct => add_table::<$k, true>(rows, 4 * stride, table, indices, own),
-                  $k => add_table::<$k, false>(rows, 4 * stride, table, indices, own),)*
-                _ => {}
-            } };
+        let (n, first) = (self.n, self.first);
+        for (output, gains) in self.gains.iter_mut().enumerate() {
+            match &self.built[(item - self.items.start) as usize] {
+                Item::Worth(worth) if self.cells.order == 1 => {
+                    worth.add(first, n, output, &mut gains.rows, gains.stride);
+                }
+                Item::Worth(worth) => worth.add_pairs(first, n, site.others as usize + 1, output, &mut gains.pairs),
+                Item::Tables(tables, indices) => {
+                    let indices = indices[first..].first_chunk().expect("indices come in whole blocks");
+                    add_pairs(&mut gains.pairs, site, tables.of_pairs(output), indices);
+                }
+            }
         }
-        by_positions!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     }
 
     /// Adds the gains at the last position of the path to its player.
@@ -186,58 +161,11 @@ impl Read<'_> {
     }
 }
 
-/// Adds finished numbers, `4 N` for each index.
-#[inline(always)]
-fn add_finished<const N: usize>(gains: &mut [[f64; 4]], stride: usize, finished: &[[f64; 4]], indices: &[u16; BLOCK]) {
-    let finished = finished.as_chunks::<N>().0;
-    let mask = finished.len() - 1;
-    for (gains, &index) in gains.chunks_exact_mut(stride).zip(indices) {
-        let gains: &mut [[f64; 4]; N] = (&mut gains[..N]).try_into().expect("a row has room for its path");
-        // The sum is worked out aside and stored whole, or the compiler would do it number by number.
-        let (mut sum, more) = (*gains, finished[usize::from(index) & mask]);
-        for b in 0..N {
-            for i in 0..4 {
-                sum[b][i] += more[b][i];
-            }
-        }
-        *gains = sum;
-    }
-}
-
-/// Adds `A - C[S ∪ p]` at position p of the path; the split's own player gets D, unless it had it `DIRECT`ly and is
-/// left out.
-#[inline(always)]
-fn add_table<const K: usize, const DIRECT: bool>(
-    gains: &mut [f64],
-    stride: usize,
-    table: &Table,
-    indices: &[u16; BLOCK],
-    own: usize,
-) {
-    let bits: [usize; K] = std::array::from_fn(|p| if DIRECT { 1 << p } else { other_bit(p, own) });
-    let mask = table.c.len() - 1;
-    let (own_worth, c) = (&table.own[..=mask], &table.c[..=mask]);
-    for (gains, &index) in gains.chunks_exact_mut(stride).zip(indices) {
-        let index = usize::from(index);
-        let [a, d] = own_worth[index & mask];
-        let gains: &mut [f64; K] = (&mut gains[..K]).try_into().expect("a row has room for its path");
-        let mut sum = *gains;
-        for p in 0..K {
-            sum[p] += a - c[(index | bits[p]) & mask];
-        }
-        if !DIRECT {
-            sum[own % K] = gains[own % K] + d;
-        }
-        *gains = sum;
-    }
-}
-
 /// Adds what pairs of positions get, and each position by itself.
 #[inline(always)]
-fn add_pairs(gains: &mut [[f64; BLOCK]], site: &Site, table: &Table, indices: &[u16; BLOCK]) {
+fn add_pairs(gains: &mut [[f64; BLOCK]], site: &Site, entries: &[Pair], indices: &[u16; BLOCK]) {
     let (own, positions) = (site.own as usize, site.others as usize + 1);
-    let mask = table.pairs.len() - 1;
-    let entries = &table.pairs[..=mask];
+    let mask = entries.len() - 1;
     let mut e1 = [[0.0; BLOCK]; 16];
     for p in (0..positions).filter(|&p| p != own) {
         let bit = other_bit(p, own);

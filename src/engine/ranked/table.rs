@@ -17,18 +17,20 @@
 
 use super::coefficients::{Coefficients, moment};
 use super::counts::{CHUNK, Lane, Ranked, TILE};
+use super::distinct::Distinct;
 use super::layout::Site;
+use super::worth::Worth;
 
-/// What rows read at a split, for one output: class after class, the sets S of failed players, and room for a power of two.
+/// What the sets of failed players are worth at a split: output after output, class after class.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct Tables {
     /// A and D.
-    pub(super) own: Vec<[f64; 2]>,
-    pub(super) c: Vec<f64>,
-    /// What each position of the path gets, side by side, instead of `c`.
-    pub(super) finished: Vec<[f64; 4]>,
+    own: Vec<[f64; 2]>,
+    c: Vec<f64>,
     /// For an index of pairs, all of [`Pair`].
-    pub(super) pairs: Vec<Pair>,
+    pairs: Vec<Pair>,
+    /// Entries of one output; for pairs, a power of two.
+    entries: usize,
 }
 
 /// A, C, D, $E_0$, $E_1$, $E_2$, $F_0$, $F_1$.
@@ -40,7 +42,7 @@ type Moments<const D: usize> = [[f64; CHUNK]; D];
 /// The values of both children for one output, divided by the weight of the background.
 pub(super) type Values = [f64; 2];
 
-/// Builds the tables of a split, one for each output.
+/// Fills the tables of a split.
 #[inline(always)]
 pub(super) fn build<L: Lane, const D: usize>(
     site: &Site,
@@ -48,33 +50,34 @@ pub(super) fn build<L: Lane, const D: usize>(
     values: &[Values],
     coefficients: &Coefficients<D>,
     ranked: &mut Ranked<L>,
-) -> Vec<Table> {
+    tables: &mut Tables,
+) {
     let (size, classes) = (1_usize << site.others, site.classes());
     ranked.take(site.others as usize, counts);
-    let room = classes.next_power_of_two() * size;
-    let mut tables: Vec<Table> = values.iter().map(|_| Table::with_room(room, D)).collect();
+    tables.make_room(site, values.len(), D);
     let mut moments: [Moments<D>; 3] = [[[0.0; CHUNK]; D]; 3];
     for first in (0..size).step_by(CHUNK) {
         if first % TILE == 0 {
-            ranked.finish_tile(first);
+            ranked.tile(first);
         }
         for (class, moments) in moments[..classes].iter_mut().enumerate() {
             ranked.moments(class, first, coefficients, moments);
         }
-        let here = Here { first, n: CHUNK.min(size), size, classes };
-        for (table, &values) in tables.iter_mut().zip(values) {
+        for (output, &values) in values.iter().enumerate() {
+            let here = Here { start: output * tables.entries, first, n: CHUNK.min(size), size, classes };
             if D == moment::SINGLE {
-                table.singles(&here, values, &moments);
+                tables.singles(&here, values, &moments);
             } else {
-                table.pairs(&here, values, &moments);
+                tables.pairs(&here, values, &moments);
             }
         }
     }
-    tables
 }
 
 /// Some patterns of a table.
 struct Here {
+    /// Where the tables of the output begin.
+    start: usize,
     first: usize,
     n: usize,
     size: usize,
@@ -85,17 +88,53 @@ impl Here {
     /// Where the patterns stand in a class.
     #[inline(always)]
     fn of(&self, class: usize) -> std::ops::Range<usize> {
-        class * self.size + self.first..class * self.size + self.first + self.n
+        let first = self.start + class * self.size + self.first;
+        first..first + self.n
     }
 }
 
-impl Table {
-    fn with_room(room: usize, moments: usize) -> Self {
+impl Tables {
+    /// For all that is going to be written.
+    #[inline(always)]
+    fn make_room(&mut self, site: &Site, outputs: usize, moments: usize) {
         if moments == moment::SINGLE {
-            Self { own: vec![[0.0; 2]; room], c: vec![0.0; room], ..Self::default() }
+            self.entries = site.entries();
+            self.own.resize(outputs * self.entries, [0.0; 2]);
+            self.c.resize(outputs * self.entries, 0.0);
         } else {
-            Self { pairs: vec![[0.0; 8]; room], ..Self::default() }
+            self.entries = site.classes().next_power_of_two() << site.others;
+            self.pairs.resize(outputs * self.entries, [0.0; 8]);
         }
+    }
+
+    /// For an index of pairs, the entries of an output.
+    #[inline(always)]
+    pub(super) fn of_pairs(&self, output: usize) -> &[Pair] {
+        &self.pairs[output * self.entries..][..self.entries]
+    }
+
+    /// What rows with these indices get.
+    #[inline(always)]
+    pub(super) fn worth(&self, site: &Site, indices: &[u16], outputs: usize, distinct: &mut Distinct<u16>) -> Worth {
+        let mut numbers = vec![0; indices.len()];
+        let bits = site.others as usize + site.classes() - 1;
+        distinct.find(bits, indices, |row, number| numbers[row] = number);
+        let (positions, own) = (site.others as usize + 1, site.own as usize);
+        let width = positions.div_ceil(4);
+        let mut groups = vec![[0.0; 4]; distinct.patterns().len() * outputs * width];
+        for (&index, out) in distinct.patterns().iter().zip(groups.chunks_exact_mut(outputs * width)) {
+            let index = usize::from(index);
+            for (output, out) in out.chunks_exact_mut(width).enumerate() {
+                let c = &self.c[output * self.entries..][..self.entries];
+                let [a, d] = self.own[output * self.entries + index];
+                let out = &mut out.as_flattened_mut()[..positions];
+                for (p, out) in out.iter_mut().enumerate() {
+                    *out = a - c[index | other_bit(p, own)];
+                }
+                out[own] = d;
+            }
+        }
+        Worth { numbers, groups, width, outputs, factors: vec![1.0; outputs] }
     }
 
     #[inline(always)]
@@ -138,21 +177,6 @@ impl Table {
                 *pair = [a, c, a - c, e0, e1, e2, e0 - e1, e1 - e2];
             }
         }
-    }
-
-    /// Works out what each position gets, so that rows read numbers that stand side by side.
-    #[inline(always)]
-    pub(super) fn finish(&mut self, site: &Site) {
-        let positions = site.others as usize + usize::from(!site.direct());
-        let (own, lanes) = (site.own as usize, positions.div_ceil(4));
-        self.finished = vec![[0.0; 4]; lanes * self.own.len()];
-        for (index, &[a, d]) in self.own[..site.entries()].iter().enumerate() {
-            let out = self.finished[index * lanes..][..lanes].as_flattened_mut();
-            for (p, out) in out[..positions].iter_mut().enumerate() {
-                *out = if p == own { d } else { a - self.c[index | other_bit(p, own)] };
-            }
-        }
-        self.c = Vec::new();
     }
 }
 
