@@ -114,6 +114,10 @@ bench-hd: .venvs/peers/.wheel ## Time deep LightGBM models on 118k rows against 
 bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, depth, trees, features and threads
 	$(PEERS) benches/python/scaling.py $(OPTIONS)
 
+.PHONY: bench-plans
+bench-plans: .venv/.native ## Compare the estimates of plans with measured times, and the engines chosen with the fastest
+	.venv/bin/python benches/python/plans.py $(OPTIONS)
+
 .PHONY: bench-distributed
 bench-distributed: .venv/.native ## Measure the cost per row on one core and on a cluster, and write it into docs/distributed.md
 	.venv/bin/python benches/python/cluster.py $(OPTIONS)
