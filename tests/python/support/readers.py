@@ -21,7 +21,7 @@ def read_model(content: bytes) -> bool:
     """Read and use a model file; return whether it was accepted."""
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message="An XGBoost dump holds")
+        warnings.filterwarnings("ignore", category=UserWarning)  # what a file does not tell, for its user to know
         try:
             model = read_content(content, "the file", None, LIMITS)
             LIMITS.check_forest(model.forest, "the file")
