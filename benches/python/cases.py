@@ -133,6 +133,11 @@ PATH_DEPENDENT = [
     ),
 ]
 
+# shap rescales every pair of rows, too; no other peer has probabilities.
+PROBABILITIES = [
+    Case("probability, P 20k x 20k", "P", 20_000, 20_000, {"shap": Part(rows=2)}, task="probability"),
+]
+
 INTERACTIONS = [
     Case(
         "interactions, A 100 x 100",
@@ -154,5 +159,5 @@ INTERACTIONS = [
     ),
 ]
 
-CASES = [*ORDINARY, *DEEP, *PATH_DEPENDENT, *INTERACTIONS]
+CASES = [*ORDINARY, *DEEP, *PATH_DEPENDENT, *PROBABILITIES, *INTERACTIONS]
 QUICK = ["A 100 x 100", "A 1000 x 100", "D 200 x 100", "interactions, A 100 x 100"]

@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from arborshap import TreeExplainer
 
 Array: TypeAlias = NDArray[Any]
-Task: TypeAlias = Literal["shapley", "interaction", "path-dependent"]
+Task: TypeAlias = Literal["shapley", "probability", "interaction", "path-dependent"]
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -36,13 +37,13 @@ def _frame(rows: Array) -> Any:
     return importlib.import_module("pandas").DataFrame(rows, columns=[f"f{j}" for j in range(rows.shape[1])])
 
 
-def _shap(model: Any, background: Array | None) -> Any:
+def _shap(model: Any, background: Array | None, model_output: str = "raw") -> Any:
     shap = importlib.import_module("shap")
     if background is None:
         return shap.TreeExplainer(model, feature_perturbation="tree_path_dependent")
     # Left to itself, shap would silently keep 100 rows of a larger background.
     whole = shap.maskers.Independent(background, max_samples=len(background))
-    return shap.TreeExplainer(model, whole, feature_perturbation="interventional")
+    return shap.TreeExplainer(model, whole, feature_perturbation="interventional", model_output=model_output)
 
 
 def _woodelf(model: Any, background: Any) -> list[Any]:
@@ -87,6 +88,9 @@ def _lightgbm_values(booster: Any, rows: Array) -> Array:
 
 ARBORSHAP: dict[Task, Contender] = {
     "shapley": Contender("arborshap", TreeExplainer, TreeExplainer.shap_values),
+    "probability": Contender(
+        "arborshap", partial(TreeExplainer, model_output="probability"), TreeExplainer.shap_values
+    ),
     "interaction": Contender("arborshap", TreeExplainer, TreeExplainer.shap_interaction_values),
     "path-dependent": Contender("arborshap", TreeExplainer, TreeExplainer.shap_values),
 }
@@ -96,6 +100,13 @@ PEERS: dict[Task, dict[str, Contender]] = {
         "shap": Contender("shap", _shap, lambda e, rows: np.asarray(e.shap_values(rows, check_additivity=False))),
         "woodelf": Contender("woodelf", _woodelf, _woodelf_values, _frame),
         "catboost": Contender("catboost", lambda model, background: (model, background), _catboost_values, _pool),
+    },
+    "probability": {
+        "shap": Contender(
+            "shap",
+            partial(_shap, model_output="probability"),
+            lambda e, rows: np.asarray(e.shap_values(rows, check_additivity=False)),
+        ),
     },
     "interaction": {
         "shap": Contender("shap", _shap, lambda e, rows: np.asarray(e.shap_interaction_values(rows))),

@@ -167,7 +167,7 @@ REPEAT = """\
 | `make bench-peers OPTIONS=--quick` | measures small sizes in about a minute, and records nothing |
 | `make bench-large` | measures the jobs with millions of rows |
 | `make bench-hd` | measures LightGBM models of depth 6 to 18 at WoodelfHD's size |
-| `make bench-plans` | compares the estimates of `explain_plan` with measured times, and the engine that is chosen with the fastest |
+| `make bench-plans` | compares the estimates of `explain_plan` with times, and its choice of engine with the best |
 | `make bench-scaling` | measures and draws the scaling curves |
 | `make bench-table` | writes the recorded results into this page and the README |
 | `cargo bench` | measures the Rust core alone, stage by stage |

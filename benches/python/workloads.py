@@ -39,6 +39,15 @@ def boosted(n_features: int, n_trees: int, depth: int) -> Any:
     return model.fit(X, response(X, seed=2))
 
 
+def _two_classes() -> Any:
+    import xgboost
+
+    X = normal_rows(TRAINING_ROWS, 20, seed=1)
+    y = response(X, seed=2)
+    model = xgboost.XGBClassifier(n_estimators=100, max_depth=6, learning_rate=0.1, random_state=0)
+    return model.fit(X, y > np.median(y))
+
+
 def _forest(n_features: int) -> Any:
     from sklearn.ensemble import RandomForestRegressor
 
@@ -96,6 +105,7 @@ def _catboost() -> Any:
 # Name: what it is, the library it is trained with, how, and its number of features.
 WORKLOADS: dict[str, tuple[str, str, Callable[[], Any], int]] = {
     "A": ("XGBoost, 100 trees, depth 6, 20 features", "xgboost", lambda: boosted(20, 100, 6), 20),
+    "P": ("XGBoost, 100 trees, depth 6, 20 features, two classes", "xgboost", _two_classes, 20),
     "B": ("XGBoost, 500 trees, depth 8, 50 features", "xgboost", lambda: boosted(50, 500, 8), 50),
     "C10": ("random forest, 100 trees, unlimited depth, 10 features", "sklearn", lambda: _forest(10), 10),
     "C30": ("random forest, 100 trees, unlimited depth, 30 features", "sklearn", lambda: _forest(30), 30),

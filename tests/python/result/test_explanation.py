@@ -211,7 +211,7 @@ def test_a_reference_row_follows_the_players() -> None:
         ((slice(None), 3), IndexError, "there is no player 3; there are 3"),
         ((slice(None), "height"), InputError, "no player is called 'height'; there are 'age', 'sex', 'race'"),
         ((..., "maybe"), InputError, "no output is called 'maybe'"),
-        ("age", IndexError, "rows cannot be selected by a name such as 'age'"),
+        (("age", 0), IndexError, "rows cannot be selected by a name such as 'age'"),
         ((0, 0, 0, 0), IndexError, "there are 4 selectors, but the explanation has 3 axes"),
         ((..., 0, ...), IndexError, "only one"),
         ([True, False], IndexError, "mask of length 5"),
