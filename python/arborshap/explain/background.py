@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from arborshap import _core
-from arborshap._util.checks import checked_choice, checked_weights
+from arborshap._util.checks import checked_choice, checked_weights, whole_number
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.outputs import ModelOutput, output_of
@@ -215,8 +215,19 @@ class Background:
             output_names=theirs.output_names,
         )[0]
 
-    def to_bytes(self) -> bytes:
-        """Return the background as bytes, to be sent to where it is merged; ``docs/saved-format.md`` describes them."""
+    def to_bytes(self, *, minimum_rows: int | None = None) -> bytes:
+        """Return the background as bytes, to be sent to where it is merged; ``docs/saved-format.md`` describes them.
+
+        Counts of very few rows can identify people. If there are fewer than `minimum_rows`, an `InputError` is raised
+        instead.
+        """
+        if minimum_rows is not None and len(self) < whole_number(
+            "minimum_rows", minimum_rows, 1, 2**62, "a positive number of rows"
+        ):
+            raise InputError(
+                f"the background has {len(self)} rows, fewer than the minimum of {minimum_rows}; merge it with other "
+                "parts before it is written"
+            )
         weighted = {} if self._weighted is None else self._weighted.to_texts()
         return self._native.to_bytes({"python": [json.dumps(self._columns.to_json())], **weighted})
 

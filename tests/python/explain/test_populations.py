@@ -99,6 +99,16 @@ def test_a_sliding_window() -> None:
         window.subtract(days[4])
 
 
+def test_a_minimum_of_rows() -> None:
+    model, _ = _boosted()
+    part = Background(model, BEFORE)
+    assert part.to_bytes(minimum_rows=40) == part.to_bytes()
+    with pytest.raises(InputError, match="has 40 rows, fewer than the minimum of 41; merge it"):
+        part.to_bytes(minimum_rows=41)
+    with pytest.raises(InputError, match="minimum_rows"):
+        part.to_bytes(minimum_rows=0)
+
+
 def test_bad_input() -> None:
     model, _ = _boosted()
     before = Background(model, BEFORE)
