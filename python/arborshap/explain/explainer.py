@@ -18,35 +18,25 @@ from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
 from arborshap.explain.announce import announce, plan_of
 from arborshap.explain.background import Background, with_its_column
-from arborshap.explain.coalitions import chosen_players, coalition_values_of, h_statistic_of
-from arborshap.explain.contrasts import background_size_for, contrast_of, standard_error_of
-from arborshap.explain.curves import Kind, all_curves_of, curve_of
+from arborshap.explain.contrasts import contrast_of
 from arborshap.explain.facts import Facts, checked_metadata, facts_of, fingerprint
 from arborshap.explain.given import Given
-from arborshap.explain.importance import SumOfSizes, number_of_players, sum_of_sizes, top_values, value_chunks
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
+from arborshap.explain.methods.curves import CurveMethods
+from arborshap.explain.methods.populations import PopulationMethods
+from arborshap.explain.methods.streams import StreamMethods
 from arborshap.explain.outputs import output_of
 from arborshap.explain.plan import Plan
 from arborshap.explain.provenance import Provenance
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State, compiled
-from arborshap.explain.values import base_values_of, pair_values_of, values_of, without_single_output
+from arborshap.explain.values import base_values_of, pair_values_of, values_of
 from arborshap.forest import Forest
 from arborshap.game.groups import Groups
-from arborshap.game.indices import (
-    INDICES,
-    PAIR_INDICES,
-    PLAYER_INDICES,
-    IndexName,
-    PairIndexName,
-    PlayerIndexName,
-    order_of_index,
-)
+from arborshap.game.indices import INDICES, IndexName
 from arborshap.limits import Limits
-from arborshap.result.axes import output_labels
 from arborshap.result.explanation import Explanation
-from arborshap.result.importance import Importance, TopValues
 from arborshap.rows.frames import Rows, is_one_row
 from arborshap.trace import Trace, walk
 
@@ -54,7 +44,7 @@ Array: TypeAlias = NDArray[Any]
 Perturbation: TypeAlias = Literal["auto", "interventional", "tree_path_dependent"]
 
 
-class TreeExplainer:
+class TreeExplainer(CurveMethods, PopulationMethods, StreamMethods):
     """Explains the predictions of a tree ensemble, exactly, against a whole background.
 
     For a row x and a background row z, players form coalitions: players in the coalition take their columns from x, the
@@ -462,109 +452,6 @@ class TreeExplainer:
         others = None if Z is None else state.reader.read(Z, "Z").matrix
         return pair_values_of(state, rows, others, dtype, progress, y)
 
-    def value_chunks(
-        self, X: Any, y: Any = None, *, index: IndexName = "shapley", progress: bool | Report = False
-    ) -> Iterator[Array]:
-        """Compute the values of a few rows at a time, so that the values of all rows are never in memory together.
-
-        X may also be an iterator of batches of rows. The caller may overwrite each array that is yielded.
-        """
-        checked_choice("index", index, INDICES)
-        return value_chunks(self._state, X, y, index, progress)
-
-    def importance(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        index: IndexName = "shapley",
-        sample_weight: Any = None,
-        progress: bool | Report = False,
-    ) -> Importance:
-        """Compute how much each player matters over many rows: the mean absolute value of its values.
-
-        Values are computed for a few rows at a time and then discarded, so X may have any number of rows.
-
-        Parameters
-        ----------
-        X
-            The rows, in any form that `data` may have, or an iterator of batches of such rows.
-        y
-            The label of each row, for a loss only.
-        index
-            The index whose absolute values are averaged; see `__call__`.
-        sample_weight
-            The weight of each row of X. If omitted, all weights are equal.
-        progress
-            ``True`` shows a bar; a function is called with the fraction done.
-
-        Returns
-        -------
-        Importance
-            The means and the names; ``.ranked()`` sorts them.
-        """
-        chunks = self.value_chunks(X, y, index=index, progress=progress)
-        return self.importance_of(sum_of_sizes(chunks, sample_weight), index)
-
-    def importance_of(self, total: SumOfSizes, index: IndexName) -> Importance:
-        """Turn sums of absolute values, from one call or added up over a cluster, into an importance."""
-        mean = total.mean()
-        several = mean.ndim > order_of_index(index)
-        outputs = output_labels(self.output_names, mean.shape[-1]) if several else None
-        state = self._state
-        return Importance(mean, self.feature_names, index, total.n_rows, outputs, state.model_output, state.unit)
-
-    def interaction_importance(
-        self,
-        X: Any,
-        *,
-        index: PairIndexName = "taylor",
-        sample_weight: Any = None,
-        progress: bool | Report = False,
-    ) -> Importance:
-        """Compute how much each pair of players matters over many rows, without a rows x players x players array.
-
-        This is `importance` for the Shapley-Taylor (``"taylor"``) or the Shapley interaction index (``"interaction"``).
-        """
-        checked_choice("index", index, PAIR_INDICES)
-        return self.importance(X, index=index, sample_weight=sample_weight, progress=progress)
-
-    def top_values(
-        self,
-        X: Any,
-        k: int,
-        *,
-        y: Any = None,
-        index: PlayerIndexName = "shapley",
-        dtype: Any = np.float64,
-        progress: bool | Report = False,
-    ) -> TopValues:
-        """Compute the `k` values with the largest absolute value in each row, and the players they belong to.
-
-        Parameters
-        ----------
-        X
-            The rows, in any form that `data` may have, or an iterator of batches of such rows.
-        k
-            Number of values to keep per row.
-        y
-            The label of each row, for a loss only.
-        index
-            ``"shapley"`` or ``"banzhaf"``.
-        dtype
-            float64, or float32 to halve the memory of a large result.
-        progress
-            ``True`` shows a bar; a function is called with the fraction done.
-
-        Returns
-        -------
-        TopValues
-            ``players`` (positions in `feature_names`) and ``values``, both (rows, k) or (rows, k, outputs).
-        """
-        checked_choice("index", index, PLAYER_INDICES)
-        k = number_of_players(k, self._state.columns.n_players)
-        return top_values(self.value_chunks(X, y, index=index, progress=progress), k, dtype)
-
     def explain_plan(self, n: int, *, index: IndexName = "shapley") -> Plan:
         """Describe how a call with `n` rows would be carried out, what it would cost, and why."""
         checked_choice("index", index, INDICES)
@@ -622,117 +509,6 @@ class TreeExplainer:
         explanation.standard_error = contrast.standard_error
         explanation.reference = theirs.shown[0].copy() if len(theirs.matrix) == 1 else None
         return explanation[0]
-
-    def coalition_values(self, X: Any, players: Any) -> NDArray[np.float64]:
-        """Compute what the model would predict on average if it saw only some players of each row.
-
-        The players in the coalition have the row's values, and all others have those of the background rows, over which
-        the prediction is averaged. This is what the coalition is worth in the game.
-
-        Parameters
-        ----------
-        X
-            The rows, in any form that `data` may have.
-        players
-            The players in the coalition, by name or position; a single one may stand alone.
-
-        Returns
-        -------
-        array
-            (rows,) or (rows, outputs).
-        """
-        state = self._state
-        values = coalition_values_of(state, state.reader.matrix(X), chosen_players(state, players))
-        return without_single_output(state, values)
-
-    def partial_dependence(
-        self, features: Any = None, *, grid: Any = None, X: Any = None, kind: Kind = "average"
-    ) -> Any:
-        """Compute the mean prediction over the whole background as a function of one or two players.
-
-        Parameters
-        ----------
-        features
-            A player, by name or position, or a pair of players such as ``("age", "income")``. If omitted, the curves
-            of all players are computed at once.
-        grid
-            Where to compute the curve. ``None``: at one point between all neighbouring thresholds of the trees, which
-            tells all of the exact step function, or at every category. A number: so many quantiles of X. Otherwise the
-            values, or a pair of such lists for two players.
-        X
-            Rows. They are needed for quantiles and for the rows' own curves. The curve of a group of columns, or of a
-            raw column of a pipeline, is computed at the values of these rows.
-        kind
-            ``"average"``, ``"individual"`` for the curve of each row of X by itself (ICE), or ``"both"``.
-
-        Returns
-        -------
-        Curve, or dict of Curve
-            `grid_values`, `average` and `individual` have the shapes that scikit-learn's `partial_dependence` returns.
-            The curves of all players come in a dict, by their names.
-        """
-        checked_choice("kind", kind, ["average", "individual", "both"])
-        state = self._state
-        rows = None if X is None else state.reader.read(X, "X")
-        if features is None:
-            if kind != "average":
-                raise InputError(f"kind={kind!r} is computed for one player, or a pair of players; name them")
-            return all_curves_of(state, grid, rows)
-        players = chosen_players(state, list(features) if isinstance(features, tuple) else features)
-        if len(players) not in (1, 2):
-            raise InputError(f"features must be one player or a pair of players, got {features!r}")
-        return curve_of(state, players, grid, rows, kind)
-
-    def h_statistic(self, X: Any) -> NDArray[np.float64]:
-        """Compute Friedman's H squared: which share of the variance of a joint effect is interaction.
-
-        Effects are mean predictions over the whole background, at the rows of X.
-
-        Returns
-        -------
-        array
-            (players, players) or (players, players, outputs). Entry (i, j) is about the joint effect of two players. On
-            the diagonal stands the interaction of a player with all others, as a share of the whole prediction.
-        """
-        state = self._state
-        rows = state.reader.matrix(X)
-        if len(rows) < 2:
-            raise InputError(f"an H statistic is a share of variance, so X needs at least two rows; it has {len(rows)}")
-        return without_single_output(state, h_statistic_of(state, rows))
-
-    def standard_error(
-        self, X: Any, *, index: IndexName = "shapley", progress: bool | Report = False
-    ) -> NDArray[np.float64]:
-        """Compute how far each value may be off because the background is a sample.
-
-        The background is dealt out to 30 parts, and the rows are explained against each of them: the spread of the
-        results gives the standard error of their mean. The cost is that of 30 explanations.
-
-        Parameters
-        ----------
-        X
-            The rows, in any form that `data` may have.
-        index
-            The index; see `__call__`.
-        progress
-            ``True`` shows a bar; a function is called with the fraction done.
-
-        Returns
-        -------
-        array
-            One standard error per value, in the shape of `values`.
-        """
-        checked_choice("index", index, INDICES)
-        return standard_error_of(self._state, self._state.reader.matrix(X), index, progress)
-
-    def background_size(self, error: float, X: Any = None) -> int:
-        """Return how many background rows the Shapley values need for a standard error of at most `error`.
-
-        The error falls with the square root of the number of background rows. It is measured with the present
-        background, as the root mean square over the rows of X, for the player (and output) where it is largest.
-        Without X, up to 200 rows of the background stand for the rows to be explained.
-        """
-        return background_size_for(self._state, error, None if X is None else self._state.reader.matrix(X))
 
     @classmethod
     def from_batches(

@@ -1,0 +1,96 @@
+"""Mean predictions as functions of players: coalition values, partial dependence, H statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import checked_choice
+from arborshap.exceptions import InputError
+from arborshap.explain.coalitions import chosen_players, coalition_values_of, h_statistic_of
+from arborshap.explain.curves import Kind, all_curves_of, curve_of
+from arborshap.explain.methods.base import Methods
+from arborshap.explain.values import without_single_output
+
+
+class CurveMethods(Methods):
+    """What the model predicts on average when some players are given."""
+
+    def coalition_values(self, X: Any, players: Any) -> NDArray[np.float64]:
+        """Compute what the model would predict on average if it saw only some players of each row.
+
+        The players in the coalition have the row's values, and all others have those of the background rows, over which
+        the prediction is averaged. This is what the coalition is worth in the game.
+
+        Parameters
+        ----------
+        X
+            The rows, in any form that `data` may have.
+        players
+            The players in the coalition, by name or position; a single one may stand alone.
+
+        Returns
+        -------
+        array
+            (rows,) or (rows, outputs).
+        """
+        state = self.state
+        values = coalition_values_of(state, state.reader.matrix(X), chosen_players(state, players))
+        return without_single_output(state, values)
+
+    def partial_dependence(
+        self, features: Any = None, *, grid: Any = None, X: Any = None, kind: Kind = "average"
+    ) -> Any:
+        """Compute the mean prediction over the whole background as a function of one or two players.
+
+        Parameters
+        ----------
+        features
+            A player, by name or position, or a pair of players such as ``("age", "income")``. If omitted, the curves
+            of all players are computed at once.
+        grid
+            Where to compute the curve. ``None``: at one point between all neighbouring thresholds of the trees, which
+            tells all of the exact step function, or at every category. A number: so many quantiles of X. Otherwise the
+            values, or a pair of such lists for two players.
+        X
+            Rows. They are needed for quantiles and for the rows' own curves. The curve of a group of columns, or of a
+            raw column of a pipeline, is computed at the values of these rows.
+        kind
+            ``"average"``, ``"individual"`` for the curve of each row of X by itself (ICE), or ``"both"``.
+
+        Returns
+        -------
+        Curve, or dict of Curve
+            `grid_values`, `average` and `individual` have the shapes that scikit-learn's `partial_dependence` returns.
+            The curves of all players come in a dict, by their names.
+        """
+        checked_choice("kind", kind, ["average", "individual", "both"])
+        state = self.state
+        rows = None if X is None else state.reader.read(X, "X")
+        if features is None:
+            if kind != "average":
+                raise InputError(f"kind={kind!r} is computed for one player, or a pair of players; name them")
+            return all_curves_of(state, grid, rows)
+        players = chosen_players(state, list(features) if isinstance(features, tuple) else features)
+        if len(players) not in (1, 2):
+            raise InputError(f"features must be one player or a pair of players, got {features!r}")
+        return curve_of(state, players, grid, rows, kind)
+
+    def h_statistic(self, X: Any) -> NDArray[np.float64]:
+        """Compute Friedman's H squared: which share of the variance of a joint effect is interaction.
+
+        Effects are mean predictions over the whole background, at the rows of X.
+
+        Returns
+        -------
+        array
+            (players, players) or (players, players, outputs). Entry (i, j) is about the joint effect of two players. On
+            the diagonal stands the interaction of a player with all others, as a share of the whole prediction.
+        """
+        state = self.state
+        rows = state.reader.matrix(X)
+        if len(rows) < 2:
+            raise InputError(f"an H statistic is a share of variance, so X needs at least two rows; it has {len(rows)}")
+        return without_single_output(state, h_statistic_of(state, rows))
