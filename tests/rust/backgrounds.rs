@@ -1,4 +1,4 @@
-//! Backgrounds that come in parts: any cut, any order of merging and any way there give the same bits.
+//! Backgrounds that come in parts: any division into parts, any order of merging and any way there give the same bits.
 
 use arborshap::forest::{Node, Output, Split, Tree};
 use arborshap::{Background, Engine, Error, Explainer, Forest, Intake, Job, Notes, Players};

@@ -1,6 +1,6 @@
-//! The tables of units: for each index of a unit, what a row with that index gets, cell by cell.
+//! The tables of units: for each outcome of a unit, what a row with that outcome gets, cell by cell.
 //!
-//! A *cell* is a player and an output, or a pair of players and an output. The cells of one index stand side by side, so
+//! A *cell* is a player and an output, or a pair of players and an output. The cells of one outcome stand side by side, so
 //! that all a row gains from a unit is on one or two cache lines.
 
 use std::ops::Range;
@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use crate::index::{Index, Integral};
 use crate::simd::{Kernel, widest};
 
-/// The tables of some units of a tree.
+/// The tables of a run of units of one tree.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct RunTables {
     pub(super) tree: usize,
     pub(super) units: Range<usize>,
     tables: Vec<UnitTable>,
@@ -25,8 +25,8 @@ pub(super) struct Piece {
     numbers: Vec<f64>,
 }
 
-impl Piece {
-    /// The cells of a unit, and its table: as many numbers for each of its indices.
+impl RunTables {
+    /// The cells of a unit, and its table: as many numbers for each of its outcomes.
     #[inline(always)]
     pub(super) fn table(&self, unit: usize) -> (&[u32], &[f64]) {
         let at = unit - self.units.start;
@@ -61,7 +61,7 @@ pub(crate) struct Ingredients<'a> {
 
 impl Ingredients<'_> {
     /// Builds the tables of some units of a tree.
-    pub(super) fn build(&self, number: usize, units: Range<usize>) -> Result<Piece> {
+    pub(super) fn build(&self, number: usize, units: Range<usize>) -> Result<RunTables> {
         let (tree_units, tree) = (self.forest.tree(number), &self.compiled.trees[number]);
         let size_of_unit = |unit: usize| unit_size(tree_units, unit, self.index, tree.width);
         let map = CellMap::new(self.index, self.compiled.n_players, self.compiled.n_outputs);
@@ -92,7 +92,7 @@ impl Ingredients<'_> {
             start = end;
         }
         tables.push(UnitTable { cells: cells.len(), numbers: start });
-        Ok(Piece { tree: number, units, tables, cells, numbers })
+        Ok(RunTables { tree: number, units, tables, cells, numbers })
     }
 }
 
@@ -119,7 +119,7 @@ struct Fill<'a> {
     number: usize,
     weights: &'a PatternWeights<'a>,
     integrals: &'a [Integral],
-    /// Numbers per index.
+    /// Numbers per outcome.
     width: usize,
     numbers: &'a mut [f64],
 }
@@ -133,7 +133,7 @@ impl Kernel for Fill<'_> {
         let leaf_width = self.tree.width;
         let order = if matches!(self.integrals[0], Integral::Single(_)) { 1 } else { 2 };
         let k = unit.players.len();
-        // Where the cell of players i <= j begins among the numbers of an index.
+        // Where the cell of players i <= j begins among the numbers of an outcome.
         let mut place = vec![0_u32; k * k];
         for (at, (i, j)) in local_cells(k, order).enumerate() {
             place[i * k + j] = (at * leaf_width) as u32;
@@ -149,12 +149,12 @@ impl Kernel for Fill<'_> {
             c.clear();
             c.resize(1 << n, 0.0);
             self.weights.of_leaf(self.tree_units, self.number, self.unit, leaf, &mut c);
-            // What the leaf gives for each of its own patterns is spread over the indices that have the pattern.
+            // What the leaf gives for each of its own patterns is spread over the outcomes that have the pattern.
             let pairs: Vec<u32> =
                 local_cells(n, order).map(|(i, j)| place[leaf.players[i] * k + leaf.players[j]]).collect();
             transform.leaf(&c, &self.integrals[n], &mut gains);
-            for (index, row) in self.numbers.chunks_exact_mut(self.width).enumerate() {
-                let gains = &gains[leaf.pattern(index) * pairs.len()..][..pairs.len()];
+            for (outcome, row) in self.numbers.chunks_exact_mut(self.width).enumerate() {
+                let gains = &gains[leaf.pattern(outcome) * pairs.len()..][..pairs.len()];
                 for (&place, &gain) in pairs.iter().zip(gains) {
                     values.add_at(gain, row, place as usize);
                 }

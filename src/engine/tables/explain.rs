@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::build::{Ingredients, Piece, unit_size};
-use super::unit_index::{Slots, UnitVisitor, indices};
+use super::build::{Ingredients, RunTables, unit_size};
+use super::outcomes::{Slots, UnitVisitor, outcomes};
 use super::{PatternForest, PatternWeights};
 use crate::engine::cells::CellMap;
 use crate::engine::codes::{Code, RowSource, of_width};
@@ -14,11 +14,11 @@ use crate::engine::task::Task;
 use crate::error::Result;
 use crate::simd::{Kernel, Offsets, add_looked_up, prefetch, widest};
 
-/// Numbers per piece of tables, about: few enough that threads can share out the pieces.
-const PIECE: usize = 1 << 18;
+/// Numbers in the tables of a run of units, about: few enough that threads can share out the runs.
+const RUN: usize = 1 << 18;
 /// Numbers of the tables that are built, used and dropped together.
 const BATCH: usize = 1 << 24;
-/// Pieces whose cells are on their way from memory together while a single row is explained.
+/// Runs whose cells are on their way from memory together while a single row is explained.
 const AHEAD: usize = 8;
 /// Bytes of sums that a thread works on at a time.
 const CHUNK_BYTES: usize = 1 << 18;
@@ -26,7 +26,7 @@ const CHUNK_BYTES: usize = 1 << 18;
 /// The tables of one index, kept to explain rows again and again.
 #[derive(Debug)]
 pub(crate) struct PatternTables {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) runs: Vec<RunTables>,
 }
 
 /// Where results go: `(rows, players[, players], outputs)`.
@@ -77,11 +77,11 @@ impl PatternTables {
     ) -> Result<Self> {
         let ingredients = Ingredients { forest, compiled: task.compiled, weights, index: task.index };
         task.job.progress.begin(batch.len());
-        let pieces = task.job.workers.map(batch.len(), |i| {
+        let runs = task.job.workers.map(batch.len(), |i| {
             task.job.progress.step()?;
             ingredients.build(batch[i].tree, batch[i].units.clone())
         });
-        Ok(Self { pieces: pieces.into_iter().collect::<Result<_>>()? })
+        Ok(Self { runs: runs.into_iter().collect::<Result<_>>()? })
     }
 
     /// Adds the index of every row over the units of the tables, whatever trees the task names.
@@ -91,7 +91,7 @@ impl PatternTables {
             Target::Zeros(out) => (out, true),
             Target::Sums(out) => (out, false),
         };
-        let pass = RowPass { forest, task, pieces: &self.pieces, cells, zeros };
+        let pass = RowPass { forest, task, runs: &self.runs, cells, zeros };
         of_width!(task.compiled.columns, C => match (task.rows.len(), cells.count()) {
             (1, _) => pass.all::<C, 1>(out),
             (2..=16, _) | (_, 1024..) => pass.all::<C, 16>(out),
@@ -109,7 +109,7 @@ fn unit_runs<'a>(forest: &'a PatternForest, task: &'a Task<'_>) -> impl Iterator
         let (mut start, mut size) = (0, 0);
         for unit in 0..tree.units.all.len() {
             size += unit_size(tree, unit, task.index, width);
-            if size >= PIECE || unit + 1 == tree.units.all.len() {
+            if size >= RUN || unit + 1 == tree.units.all.len() {
                 runs.push(UnitRun { tree: t, units: start..unit + 1, size });
                 (start, size) = (unit + 1, 0);
             }
@@ -122,7 +122,7 @@ fn unit_runs<'a>(forest: &'a PatternForest, task: &'a Task<'_>) -> impl Iterator
 struct RowPass<'a> {
     forest: &'a PatternForest,
     task: &'a Task<'a>,
-    pieces: &'a [Piece],
+    runs: &'a [RunTables],
     cells: CellMap,
     /// Whether the result is still all zeros.
     zeros: bool,
@@ -164,7 +164,7 @@ impl RowPass<'_> {
     }
 }
 
-/// A few blocks of rows through all pieces.
+/// A few blocks of rows through all runs.
 struct ExplainBlocks<'a, C, const R: usize> {
     pass: &'a RowPass<'a>,
     codes: &'a [C],
@@ -182,33 +182,33 @@ impl<C: Code, const R: usize> Kernel for ExplainBlocks<'_, C, R> {
         }
         let n_cells = self.pass.cells.count();
         let mut slots = Slots::<R>::new();
-        for piece in self.pass.pieces {
-            let tree = self.pass.forest.tree(piece.tree);
+        for run in self.pass.runs {
+            let tree = self.pass.forest.tree(run.tree);
             for (block, sums) in self.sums.chunks_exact_mut(n_cells).enumerate() {
                 let codes = &self.codes[block * self.block_codes..][..self.block_codes];
-                indices(&tree.units, piece.units.clone(), codes, &mut slots, &mut LookUp { piece, sums });
+                outcomes(&tree.units, run.units.clone(), codes, &mut slots, &mut LookUp { run, sums });
             }
         }
     }
 }
 
 impl<C: Code, const R: usize> ExplainBlocks<'_, C, R> {
-    /// A row alone uses each table once, and most of its time would go into waiting for the cells. So the indices of several
+    /// A row alone uses each table once, and most of its time would go into waiting for the cells. So the outcomes of several
     /// trees are found first, and the cells are added when they have arrived.
     #[inline(always)]
     fn one_row(self) {
         let mut slots = Slots::<R>::new();
         let mut starts = Vec::new();
-        for pieces in self.pass.pieces.chunks(AHEAD) {
+        for runs in self.pass.runs.chunks(AHEAD) {
             starts.clear();
-            for piece in pieces {
-                let units = &self.pass.forest.tree(piece.tree).units;
-                indices(units, piece.units.clone(), self.codes, &mut slots, &mut Fetch { piece, starts: &mut starts });
+            for run in runs {
+                let units = &self.pass.forest.tree(run.tree).units;
+                outcomes(units, run.units.clone(), self.codes, &mut slots, &mut Fetch { run, starts: &mut starts });
             }
             let mut starts = starts.iter();
-            for piece in pieces {
-                for (unit, &start) in piece.units.clone().zip(starts.by_ref()) {
-                    let (cells, numbers) = piece.table(unit);
+            for run in runs {
+                for (unit, &start) in run.units.clone().zip(starts.by_ref()) {
+                    let (cells, numbers) = run.table(unit);
                     for (&cell, number) in cells.iter().zip(&numbers[start..]) {
                         self.sums[cell as usize][0] += number;
                     }
@@ -220,32 +220,32 @@ impl<C: Code, const R: usize> ExplainBlocks<'_, C, R> {
 
 /// Notes where the numbers of a single row begin in the table of each unit, and asks for them.
 struct Fetch<'a> {
-    piece: &'a Piece,
+    run: &'a RunTables,
     starts: &'a mut Vec<usize>,
 }
 
 impl<const R: usize> UnitVisitor<R> for Fetch<'_> {
     #[inline(always)]
-    fn unit(&mut self, unit: usize, indices: &[u16; R]) {
-        let (cells, numbers) = self.piece.table(unit);
-        let start = usize::from(indices[0]) * cells.len();
+    fn unit(&mut self, unit: usize, outcomes: &[u16; R]) {
+        let (cells, numbers) = self.run.table(unit);
+        let start = usize::from(outcomes[0]) * cells.len();
         prefetch(numbers, start);
         prefetch(numbers, start + cells.len().saturating_sub(1));
         self.starts.push(start);
     }
 }
 
-/// Adds what a block of rows gets from the units of a piece.
+/// Adds what a block of rows gets from the units of a run.
 struct LookUp<'a, const R: usize> {
-    piece: &'a Piece,
+    run: &'a RunTables,
     sums: &'a mut [[f64; R]],
 }
 
 impl<const R: usize> UnitVisitor<R> for LookUp<'_, R> {
     #[inline(always)]
-    fn unit(&mut self, unit: usize, indices: &[u16; R]) {
-        let (cells, numbers) = self.piece.table(unit);
-        let offsets = Offsets::new(indices, cells.len() as u32);
+    fn unit(&mut self, unit: usize, outcomes: &[u16; R]) {
+        let (cells, numbers) = self.run.table(unit);
+        let offsets = Offsets::new(outcomes, cells.len() as u32);
         for (column, &cell) in cells.iter().enumerate() {
             add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column);
         }

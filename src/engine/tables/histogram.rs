@@ -1,4 +1,4 @@
-//! How many background rows have each index of each unit: all that tables need of a background.
+//! How many background rows have each outcome of each unit: all that tables need of a background.
 //!
 //! Counts are integers and weights are fixed-point integers, so sums are exact: any partition of the rows, in any order,
 //! gives bitwise the same histogram.

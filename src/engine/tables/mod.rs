@@ -6,27 +6,27 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `units` | trees cut into bottom subtrees that share one index |
-//! | `cut` | how one tree is cut |
-//! | `unit_index` | the index of every unit for a block of rows |
-//! | `histogram` | how much of the background has each index |
+//! | `units` | trees divided into bottom subtrees that share one table |
+//! | `divide` | how one tree is divided |
+//! | `outcomes` | the outcome of every unit for a block of rows: the number that its table is looked up by |
+//! | `histogram` | how much of the background has each outcome |
 //! | `tally` | counting rows |
 //! | `pattern_weights` | the weight of each background pattern of a leaf |
 //! | `transform` | from these weights to the worth of a row's pattern, for any index of games |
 //! | `cells` | how the cells of a result are numbered |
-//! | `build` | the tables of units: the worth of each of their indices |
+//! | `build` | the tables of units: the worth of each of their outcomes |
 //! | `explain` | rows through the tables |
 //! | `mean` | rows that were counted through the tables: their mean |
 
 mod build;
-mod cut;
+mod divide;
 mod explain;
 mod histogram;
 mod mean;
+mod outcomes;
 mod pattern_weights;
 mod tally;
 mod transform;
-mod unit_index;
 mod units;
 
 pub(crate) use explain::{PatternTables, Target};
@@ -37,7 +37,7 @@ use super::compiled::CompiledTree;
 use crate::job::Workers;
 use units::Units;
 
-/// The trees of a forest that can have tables, cut into units.
+/// The trees of a forest that can have tables, divided into units.
 #[derive(Debug)]
 pub(crate) struct PatternForest {
     trees: Vec<Option<TreeUnits>>,
@@ -53,11 +53,11 @@ struct TreeUnits {
 }
 
 impl PatternForest {
-    /// Cuts the trees that can have tables.
+    /// Divides the trees that can have tables.
     pub(crate) fn new(trees: &[CompiledTree], workers: &Workers) -> Self {
         let units = workers.map(trees.len(), |t| trees[t].can_have_tables().then(|| Units::new(&trees[t])));
         let mut n_entries = 0;
-        let cut = |units: Option<Units>| {
+        let placed = |units: Option<Units>| {
             let units = units?;
             let entries = units.all.iter().map(|unit| {
                 n_entries += 1 << unit.bits;
@@ -66,7 +66,7 @@ impl PatternForest {
             let entries = entries.collect();
             Some(TreeUnits { units, entries })
         };
-        Self { trees: units.into_iter().map(cut).collect(), n_entries }
+        Self { trees: units.into_iter().map(placed).collect(), n_entries }
     }
 
     /// Entries of all histograms together.
@@ -87,8 +87,8 @@ impl PatternForest {
         for (unit, &start) in units.units.all.iter().zip(&units.entries) {
             for leaf in &unit.leaves {
                 let full = (1 << leaf.players.len()) - 1;
-                let inside = (0..1 << unit.bits).filter(|&index| leaf.pattern(index) == full);
-                shares[leaf.leaf] = histogram.share_of(inside.map(|index| start + index));
+                let inside = (0..1 << unit.bits).filter(|&outcome| leaf.pattern(outcome) == full);
+                shares[leaf.leaf] = histogram.share_of(inside.map(|outcome| start + outcome));
             }
         }
         shares

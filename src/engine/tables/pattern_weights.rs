@@ -18,8 +18,8 @@ impl PatternWeights<'_> {
         match self {
             Self::Background(histogram) => {
                 let start = tree.entries[unit];
-                for index in 0..1_usize << tree.units.all[unit].bits {
-                    c[leaf.pattern(index)] += histogram.share(start + index);
+                for outcome in 0..1_usize << tree.units.all[unit].bits {
+                    c[leaf.pattern(outcome)] += histogram.share(start + outcome);
                 }
             }
             Self::Cover(ratios) => {

@@ -1,10 +1,10 @@
-//! Counting rows by the index of every unit.
+//! Counting rows by the outcome of every unit.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
 use super::histogram::COUNTS;
-use super::unit_index::{Slots, UnitVisitor, indices};
+use super::outcomes::{Slots, UnitVisitor, outcomes};
 use super::{PatternForest, TreeUnits};
 use crate::engine::codes::{BLOCK, Code, CodedRows, with_codes};
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ impl<C: Code, T: Sum> Kernel for CountBlocks<'_, C, T> {
             for (block, weights) in self.weights.chunks(BLOCK).enumerate() {
                 let codes = &self.codes[block * self.block_codes..][..self.block_codes];
                 let mut count = Count { tree, weights, sums: self.sums };
-                indices(&tree.units, 0..tree.units.all.len(), codes, self.slots, &mut count);
+                outcomes(&tree.units, 0..tree.units.all.len(), codes, self.slots, &mut count);
             }
         }
     }
@@ -125,12 +125,12 @@ struct Count<'a, T> {
 
 impl<T: Sum> UnitVisitor<BLOCK> for Count<'_, T> {
     #[inline(always)]
-    fn unit(&mut self, unit: usize, indices: &[u16; BLOCK]) {
+    fn unit(&mut self, unit: usize, outcomes: &[u16; BLOCK]) {
         let size = 1_usize << self.tree.units.all[unit].bits;
         let sums = &mut self.sums[self.tree.entries[unit]..][..size];
-        let mask = sums.len() - 1; // of a power of two: no index needs to be checked
-        for (&index, &weight) in indices.iter().zip(self.weights) {
-            sums[usize::from(index) & mask].add(weight);
+        let mask = sums.len() - 1; // of a power of two: no position needs to be checked
+        for (&outcome, &weight) in outcomes.iter().zip(self.weights) {
+            sums[usize::from(outcome) & mask].add(weight);
         }
     }
 }

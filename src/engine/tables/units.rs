@@ -1,16 +1,16 @@
-//! A tree cut into units: bottom subtrees of a few leaves that share one table index.
+//! A tree divided into units: bottom subtrees of a few leaves that share one table.
 //!
 //! What a leaf contributes depends on a row only through the row's pattern, one bit for each player on the path. A
-//! *unit* is a bottom subtree of height at most two. Its index is the pattern of the path that leads to it, plus one bit
-//! for each of its own decisions, and the tables of its leaves are summed into one. That takes four times fewer look-ups
+//! *unit* is a bottom subtree of height at most two. The *outcome* of a row there is its pattern on the path that
+//! leads to the unit, plus one bit for each of the unit's own decisions. The table is looked up by it, and the tables of its leaves are summed into one. That takes four times fewer look-ups
 //! than leaf by leaf.
 
 use crate::engine::codes::CodeTest;
 
-/// Indices are 16 bits wide.
+/// Outcomes are 16 bits wide.
 pub(super) const MAX_BITS: u32 = 16;
 
-/// An instruction of the program that gives every unit its index, in depth-first order.
+/// An instruction of the program that finds the outcome of every unit, in depth-first order.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Instruction {
     /// Computes the patterns of both children of the split whose own pattern is in `at`.
@@ -28,7 +28,7 @@ pub(super) enum Instruction {
         /// The first unit after this subtree.
         end_unit: u32,
     },
-    /// Computes the index of a unit: the pattern of the path, and one bit for each of its decisions (from, to).
+    /// Computes the outcome of a unit: the pattern of the path, and one bit for each of its decisions (from, to).
     Unit { at: Slot, decisions: (u32, u32) },
 }
 
@@ -47,7 +47,7 @@ impl Slot {
         Self(2 * level + 1)
     }
 
-    pub(super) fn index(self) -> usize {
+    pub(super) fn position(self) -> usize {
         self.0 as usize
     }
 }
@@ -56,7 +56,7 @@ impl Slot {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decision {
     pub(super) test: CodeTest,
-    /// Its bit of the unit's index.
+    /// Its bit of the unit's outcome.
     pub(super) bit: u16,
 }
 
@@ -81,25 +81,25 @@ pub(super) struct Masks {
 }
 
 impl UnitLeaf {
-    /// The leaf's pattern for an index of the unit.
+    /// The leaf's pattern for an outcome of the unit.
     #[inline(always)]
-    pub(super) fn pattern(&self, index: usize) -> usize {
-        let masks = self.masks[index >> self.path_bits];
-        usize::from((index as u16 & masks.keep) | masks.add)
+    pub(super) fn pattern(&self, outcome: usize) -> usize {
+        let masks = self.masks[outcome >> self.path_bits];
+        usize::from((outcome as u16 & masks.keep) | masks.add)
     }
 }
 
-/// A bottom subtree with one index.
+/// A bottom subtree with one table.
 #[derive(Debug)]
 pub(super) struct Unit {
     /// Its players, by their number in the tree.
     pub(super) players: Vec<u32>,
     pub(super) leaves: Vec<UnitLeaf>,
-    /// Bits of the index.
+    /// Bits of the outcome.
     pub(super) bits: u32,
 }
 
-/// The units of a tree and the program that finds their indices.
+/// The units of a tree and the program that finds their outcomes.
 #[derive(Debug)]
 pub(super) struct Units {
     pub(super) program: Vec<Instruction>,

@@ -1,4 +1,4 @@
-//! The index of every unit for a block of rows.
+//! The outcome of every unit for a block of rows.
 //!
 //! Patterns go down the tree one block of rows at a time: one comparison of a column of codes gives the patterns of both
 //! children for all rows, without a branch, for 16 or 32 rows per instruction.
@@ -17,15 +17,15 @@ impl<const R: usize> Slots<R> {
     }
 }
 
-/// What to do with the indices of a unit. It is a trait and not a closure, so that it can be `#[inline(always)]` and is
+/// What to do with the outcomes of a unit. It is a trait and not a closure, so that it can be `#[inline(always)]` and is
 /// compiled for the wide instructions.
 pub(super) trait UnitVisitor<const R: usize> {
-    fn unit(&mut self, unit: usize, indices: &[u16; R]);
+    fn unit(&mut self, unit: usize, outcomes: &[u16; R]);
 }
 
 /// Visits every unit in the range; `codes` are those of a block, `R` per column.
 #[inline(always)]
-pub(super) fn indices<C: Code, const R: usize>(
+pub(super) fn outcomes<C: Code, const R: usize>(
     units: &Units,
     range: Range<usize>,
     codes: &[C],
@@ -36,7 +36,7 @@ pub(super) fn indices<C: Code, const R: usize>(
     if slots.len() < units.n_slots {
         slots.resize(units.n_slots, [0; R]);
     }
-    slots[Slot::ROOT.index()] = [0; R];
+    slots[Slot::ROOT.position()] = [0; R];
     let (mut s, mut u) = (0, 0);
     while s < units.program.len() && u < range.end {
         match &units.program[s] {
@@ -44,18 +44,18 @@ pub(super) fn indices<C: Code, const R: usize>(
                 (s, u) = (*end as usize, *end_unit as usize);
             }
             Instruction::Split { at, test, bit, fresh, level, .. } => {
-                let (above, below) = slots.split_at_mut(Slot::left(*level).index());
+                let (above, below) = slots.split_at_mut(Slot::left(*level).position());
                 let [left, right, ..] = below else { unreachable!("both children have a slot") };
-                descend(&above[at.index()], passing::<C, R>(codes, *test), *bit, *fresh, left, right);
+                descend(&above[at.position()], passing::<C, R>(codes, *test), *bit, *fresh, left, right);
                 s += 1;
             }
             Instruction::Unit { at, decisions } => {
                 if u >= range.start {
-                    let mut index = slots[at.index()];
+                    let mut outcomes = slots[at.position()];
                     for decision in &units.decisions[decisions.0 as usize..decisions.1 as usize] {
-                        decide(&mut index, codes, decision);
+                        decide(&mut outcomes, codes, decision);
                     }
-                    visitor.unit(u, &index);
+                    visitor.unit(u, &outcomes);
                 }
                 (s, u) = (s + 1, u + 1);
             }
@@ -98,9 +98,9 @@ fn descend<const R: usize>(
 }
 
 #[inline(always)]
-fn decide<C: Code, const R: usize>(index: &mut [u16; R], codes: &[C], decision: &Decision) {
+fn decide<C: Code, const R: usize>(outcomes: &mut [u16; R], codes: &[C], decision: &Decision) {
     let passes = passing::<C, R>(codes, decision.test);
-    for (r, index) in index.iter_mut().enumerate() {
-        *index |= if passes(r) { decision.bit } else { 0 };
+    for (r, outcome) in outcomes.iter_mut().enumerate() {
+        *outcome |= if passes(r) { decision.bit } else { 0 };
     }
 }

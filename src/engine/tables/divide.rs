@@ -1,4 +1,4 @@
-//! Cutting a tree into units: one depth-first pass, without recursion.
+//! Dividing a tree into units: one depth-first pass, without recursion.
 
 use super::units::{Decision, Instruction, MAX_BITS, Masks, Slot, Unit, UnitLeaf, Units};
 use crate::engine::compiled::{Child, CompiledTree, Path, Place};
@@ -22,9 +22,9 @@ enum Descent {
 }
 
 impl Units {
-    /// Cuts a tree that can have tables. Its paths have at most
+    /// Divides a tree that can have tables. Its paths have at most
     /// [`TABLE_PLAYERS`](crate::engine::compiled::TABLE_PLAYERS) players, and a unit has at most three decisions, so an
-    /// index has at most [`MAX_BITS`] bits.
+    /// outcome has at most [`MAX_BITS`] bits.
     pub(super) fn new(tree: &CompiledTree) -> Self {
         let heights = heights(tree);
         let height = |child: Child| match child.place() {
@@ -62,7 +62,7 @@ impl Units {
                         end: 0,
                         end_unit: 0,
                     });
-                    this.n_slots = this.n_slots.max(Slot::right(level).index() + 1);
+                    this.n_slots = this.n_slots.max(Slot::right(level).position() + 1);
                     if fresh {
                         stack.push(Descent::Leave);
                     }
@@ -104,7 +104,7 @@ fn unit(tree: &CompiledTree, root: Child, path: &Path, decisions: &mut Vec<Decis
     let mut players = path.players.clone();
     let first = decisions.len();
     let mut leaves = Vec::new();
-    // Path players come first, so that their bits of a leaf's pattern are those of the index.
+    // Path players come first, so that their bits of a leaf's pattern are those of the outcome.
     let outer = (0..players.len()).map(|player| Condition { player, taken: 0, not_taken: 0 });
     let mut stack = vec![(root, outer.collect::<Vec<_>>())];
     while let Some((child, conditions)) = stack.pop() {
@@ -148,7 +148,7 @@ fn position_or_push<T>(items: &mut Vec<T>, fits: impl Fn(&T) -> bool, new: T) ->
     })
 }
 
-/// What a leaf's pattern makes of the unit's index if exactly these decisions are taken.
+/// What a leaf's pattern makes of the unit's outcome if exactly these decisions are taken.
 fn masks(conditions: &[Condition], taken: u16, path_bits: u32) -> Masks {
     let mut masks = Masks { keep: 0, add: 0 };
     for (bit, condition) in conditions.iter().enumerate() {
