@@ -5,6 +5,9 @@
 >>> explanation = explainer(X)  # doctest: +SKIP
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from arborshap._core import __version__
 from arborshap.exceptions import (
     ArborshapError,
@@ -18,15 +21,17 @@ from arborshap.explain.background import Background
 from arborshap.explain.explainer import TreeExplainer
 from arborshap.explain.facts import Facts
 from arborshap.explain.plan import Plan
-from arborshap.explain.release import release_attribution
 from arborshap.forest import Forest, ForestBuilder
 from arborshap.limits import Limits
 from arborshap.models import supported_models
-from arborshap.models.survival import survival_curve
 from arborshap.result.curve import Curve
 from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
-from arborshap.trace import Trace
+
+if TYPE_CHECKING:
+    from arborshap.explain.release import release_attribution
+    from arborshap.models.survival import survival_curve
+    from arborshap.trace import Trace
 
 Explainer = TreeExplainer
 """The name that shap's own pages use; every model that arborshap explains consists of trees."""
@@ -56,3 +61,21 @@ __all__ = [
     "supported_models",
     "survival_curve",
 ]
+
+_LATE = {
+    "Trace": "arborshap.trace",
+    "release_attribution": "arborshap.explain.release",
+    "survival_curve": "arborshap.models.survival",
+}
+"""Names that few programs use, each with the module that is imported when the name is."""
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of these
+
+    def __getattr__(name: str) -> object:
+        if name not in _LATE:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(_LATE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,9 @@ from arborshap.game.indices import INDICES, IndexName
 from arborshap.limits import Limits
 from arborshap.result.explanation import Explanation
 from arborshap.rows.frames import Rows, is_one_row
-from arborshap.trace import Trace, walk
+
+if TYPE_CHECKING:
+    from arborshap.trace import Trace
 
 Array: TypeAlias = NDArray[Any]
 Perturbation: TypeAlias = Literal["auto", "interventional", "tree_path_dependent"]
@@ -474,6 +476,8 @@ class TreeExplainer(CurveMethods, PopulationMethods, StreamMethods):
             The edge types, the scenarios, the sets S_X and S_Z, the contribution of every leaf, and their sum, which is
             the tree's share of ``pair_values(x, z)``. A trace explains the raw prediction, whatever `model_output` is.
         """
+        from arborshap.trace import walk  # noqa: PLC0415 (few callers trace, and drawing comes with it)
+
         reader = self._state.reader
         return walk(
             self.forest,

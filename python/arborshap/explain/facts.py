@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,6 +81,8 @@ def facts_of(state: State) -> Facts:
 
 def fingerprint(forest: Forest) -> str:
     """Return a text that equal forests share: a hash of all that decides what they predict."""
+    import hashlib  # noqa: PLC0415 (it loads OpenSSL, and few callers ask)
+
     digest = hashlib.sha256()
     for name, array in sorted(forest.native.arrays().items()):
         if array is None or name == "cover":  # which decides nothing that trees predict

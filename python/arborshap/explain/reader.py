@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from arborshap._util.checks import checked_names
 from arborshap._util.notices import warn
-from arborshap.explain.pipeline import RawColumns, split_pipeline
-from arborshap.explain.replay import ReplayedColumns
 from arborshap.explain.verify import verify as verify_margins
 from arborshap.explain.verify import verify_given
 from arborshap.game.columns import Columns
@@ -18,8 +16,13 @@ from arborshap.game.relations import Relation, components
 from arborshap.limits import Limits
 from arborshap.models import Model, load
 from arborshap.models.recoding import known_categories, text_columns
+from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.rows.frames import Rows, column_count, column_names
 from arborshap.rows.numbers import Matrix
+
+if TYPE_CHECKING:
+    from arborshap.explain.pipeline import RawColumns
+    from arborshap.explain.replay import ReplayedColumns
 
 
 @dataclass(slots=True)
@@ -68,7 +71,7 @@ class Reader:
 
         `known_names` are the names of the columns if they come from a `Background` rather than from `data`.
         """
-        estimator, pipeline = split_pipeline(model, data)
+        estimator, pipeline = _split(model, data)
         # A dump names its columns but does not say their positions.
         known = known_names or column_names(data)
         names = known if feature_names is None else feature_names
@@ -153,6 +156,15 @@ class Reader:
     def categories(self) -> list[list[Any] | None]:
         """The categories that the codes of each feature stand for, if the model records them."""
         return known_categories(self.model.encode, self.model.forest.n_features)
+
+
+def _split(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
+    """Split a pipeline into the model at its end and the steps before it."""
+    if not sklearn_classes(model):
+        return model, None
+    from arborshap.explain.pipeline import split_pipeline  # noqa: PLC0415 (no other library has pipelines)
+
+    return split_pipeline(model, data)
 
 
 def _read(

@@ -10,7 +10,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,7 @@ from arborshap.exceptions import ArborshapError, InputError, ModelError
 from arborshap.explain.labels import MODEL_OUTPUTS
 from arborshap.explain.outputs import output_of
 from arborshap.explain.parts import WeightedParts
-from arborshap.explain.pipeline import RawColumns
 from arborshap.explain.reader import Gate, Reader
-from arborshap.explain.replay import ReplayedColumns
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State
 from arborshap.forest import Forest
@@ -33,6 +31,10 @@ from arborshap.models import Link, Model
 from arborshap.models.recoding import describe
 from arborshap.models.saved_recoding import from_description
 from arborshap.rows.frames import Encode
+
+if TYPE_CHECKING:
+    from arborshap.explain.pipeline import RawColumns
+    from arborshap.explain.replay import ReplayedColumns
 
 Readable: TypeAlias = bytes | bytearray | memoryview
 
@@ -234,6 +236,8 @@ def _replay(about: _About, numbers: Numbers, columns: Columns, n_features: int) 
     vector = numbers.get("steps")
     if vector is None:
         raise ModelError("the saved steps of the pipeline have no numbers")
+    from arborshap.explain.replay import ReplayedColumns  # noqa: PLC0415 (only a file with a pipeline needs its steps)
+
     replay = ReplayedColumns.from_description(about.only("steps"), vector, n_features)
     if replay.n_columns != len(columns.names):
         raise ModelError("the saved names do not fit the pipeline's columns")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +13,6 @@ from arborshap.explain.labels import Labels, OutputName
 
 Array: TypeAlias = NDArray[np.float64]
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _SPREAD = 4.0
 """How far apart margins may drift over one panel of the quadrature; 16 nodes are then exact up to rounding."""
 
@@ -69,6 +68,13 @@ def softmax(margins: Array) -> Array:
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
+@cache
+def _quadrature() -> list[tuple[float, float]]:
+    """Return the nodes and weights of Gauss and Legendre; numpy loads its polynomials at the first call."""
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    return list(zip(nodes.tolist(), weights.tolist(), strict=True))
+
+
 def softmax_means(start: Array, end: Array, *, two_by_two: bool) -> Array:
     """Average over the straight line between margins: a softmax, (n, k), or products of two of its entries, (n, k, k).
 
@@ -87,7 +93,7 @@ def softmax_means(start: Array, end: Array, *, two_by_two: bool) -> Array:
         a, b = start[of_count].T.copy(), change[of_count].T.copy()
         sums = np.zeros((k, *a.shape) if two_by_two else a.shape)
         for panel in range(count):
-            for node, weight in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True):
+            for node, weight in _quadrature():
                 p = a + b * ((panel + 0.5 * (1.0 + node)) / count)
                 p = np.exp(p - p.max(axis=0))
                 p /= reduce(np.add, p)

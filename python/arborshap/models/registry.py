@@ -9,10 +9,8 @@ from typing import Any
 
 from arborshap.forest import Forest
 from arborshap.limits import DEFAULT, Limits
-from arborshap.models.files import load_file
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
-from arborshap.models.xgboost.dump import load_dump
 from arborshap.rows.frames import frame_library
 
 # Each module has a function `load(model) -> Model`. The wrappers of all other libraries descend from scikit-learn's
@@ -71,8 +69,12 @@ def load(
     if isinstance(model, Forest):
         return Model(forest=model, library="arborshap")
     if isinstance(model, (str, os.PathLike)):
+        from arborshap.models.files import load_file  # noqa: PLC0415 (fitted models need no reader of files)
+
         return load_file(model, feature_names, limits or DEFAULT, n_columns)
     if isinstance(model, (list, tuple)) and model and all(isinstance(tree, str) for tree in model):
+        from arborshap.models.xgboost.dump import load_dump  # noqa: PLC0415 (dumps are rare)
+
         return load_dump(model, feature_names, limits or DEFAULT, n_columns)
     if isinstance(model, dict) and "trees" in model:
         read: Model = import_module("arborshap.models.dictionary").load_dictionary(model, feature_names, n_columns)
