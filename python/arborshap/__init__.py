@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from arborshap.explain.release import release_attribution
     from arborshap.models.survival import survival_curve
     from arborshap.trace import Trace
+from arborshap.result.sage import SageValues
+from arborshap.trace import Trace
 
 Explainer = TreeExplainer
 """The name that shap's own pages use; every model that arborshap explains consists of trees."""
@@ -51,6 +53,7 @@ __all__ = [
     "Limits",
     "ModelError",
     "Plan",
+    "SageValues",
     "TopValues",
     "Trace",
     "TreeExplainer",

@@ -27,9 +27,16 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
     labels = [drawn.label(0, drawn.names[j]) for j in shown]
     widths, labels = with_others(lengths, shown, others, labels)
     colours = style.side_colour(lengths[shown]) + [palette.MISSING] * bool(others)
+    return draw_bars(ax, labels, widths, colours, style.signed(widths), what)
+
+
+def draw_bars(
+    ax: Axes | None, labels: list[str], widths: NDArray[Any], colours: list[str], texts: list[str], what: str
+) -> Axes:
+    """Draw bars from the top down, each with its text at its end; `what` names the axis."""
     ax = _axes(ax, labels)
     ax.barh(range(len(labels)), widths, height=0.68, color=colours)
-    _finish(ax, labels, widths, style.signed(widths), what)
+    _finish(ax, labels, widths, texts, what)
     return ax
 
 

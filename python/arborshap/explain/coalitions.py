@@ -39,6 +39,12 @@ def chosen_players(state: State, players: Any) -> list[int]:
     return chosen
 
 
+def refuse_losses(state: State) -> None:
+    """Raise `InputError` if a loss is explained: it has a label for each row, and a mixed row has none."""
+    if state.rescaled is not None and state.rescaled.output.labels is not None:
+        raise InputError("a loss has a label for each row, and a mixed row has none; use another model_output")
+
+
 def coalition_values_of(state: State, rows: Matrix, players: list[int]) -> Array:
     """Compute the mean prediction with these players from each row and all others from the background: (rows, outputs).
 
@@ -91,8 +97,7 @@ def _main_effects(state: State, rows: Matrix) -> Array:
 def _means_of_mixed_rows(state: State, rows: Matrix, players: list[int]) -> Array:
     rescaled = state.rescaled
     assert rescaled is not None
-    if rescaled.output.labels is not None:
-        raise InputError("a loss has a label for each row, and a mixed row has none; use another model_output")
+    refuse_losses(state)
     background, shares = rescaled.background, rescaled.shares
     if background is None:
         raise InputError(

@@ -23,6 +23,7 @@ from arborshap.explain.facts import Facts, checked_metadata, facts_of, fingerpri
 from arborshap.explain.given import Given
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.methods.curves import CurveMethods
+from arborshap.explain.methods.losses import LossMethods
 from arborshap.explain.methods.populations import PopulationMethods
 from arborshap.explain.methods.streams import StreamMethods
 from arborshap.explain.outputs import output_of
@@ -46,7 +47,7 @@ Array: TypeAlias = NDArray[Any]
 Perturbation: TypeAlias = Literal["auto", "interventional", "tree_path_dependent"]
 
 
-class TreeExplainer(CurveMethods, PopulationMethods, StreamMethods):
+class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods):
     """Explains the predictions of a tree ensemble, exactly, against a whole background.
 
     For a row x and a background row z, players form coalitions: players in the coalition take their columns from x, the

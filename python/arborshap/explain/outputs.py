@@ -63,7 +63,7 @@ def output_of(model: Model, name: OutputName, *, has_background: bool) -> ModelO
 def _log_loss(model: Model) -> ModelOutput:
     what, library, n_margins, link = "model_output='log_loss'", model.library, model.forest.n_outputs, model.link
     if link.name == "softmax":
-        return Softmax("log_loss", n_margins, Labels("class", n_margins, _class_names(model)))
+        return Softmax("log_loss", n_margins, Labels("class", n_margins, class_names(model)))
     if link.name == "probability":
         raise UnsupportedModelError(
             f"{what}: the trees of this {library} model hold probabilities, and the log loss of a zero "
@@ -84,7 +84,7 @@ def _log_loss(model: Model) -> ModelOutput:
     scale, shift = steps[0].scale, steps[0].shift
     softplus, line = (Curve.of(Step(function, scale, shift)) for function in ("softplus", "identity"))
     terms = Term(0, 0, softplus), Term(0, 0, line, 0.0, -1.0)
-    return SumOfTerms("log_loss", 1, 1, terms, Labels("chance", 2, _class_names(model)))
+    return SumOfTerms("log_loss", 1, 1, terms, Labels("chance", 2, class_names(model)))
 
 
 def _squared_error(model: Model) -> ModelOutput:
@@ -104,6 +104,7 @@ def _squared_error(model: Model) -> ModelOutput:
     return SumOfTerms("squared_error", 1, 1, terms, Labels("number"), adds_squared_label=True)
 
 
-def _class_names(model: Model) -> tuple[Any, ...] | None:
+def class_names(model: Model) -> tuple[Any, ...] | None:
+    """Return the labels of the classes; ``None`` if they are 0, 1, 2, ..."""
     labels = () if model.classes is None else tuple(np.asarray(model.classes).tolist())
     return None if labels == tuple(range(len(labels))) else labels

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A partial dependence: the mean prediction over the background, for given values of one or two players.
+    """The mean prediction over the background for given values of one or two players, or accumulated local effects.
 
     Attributes
     ----------
@@ -37,6 +37,10 @@ class Curve:
         The names of the outputs, if they have names.
     unit
         The unit of the predictions.
+    observed
+        The values of each player in the rows X that were given; ``None`` without rows.
+    accumulated
+        Whether `average` holds accumulated local effects, whose mean over the rows is 0, instead of mean predictions.
     """
 
     feature_names: list[str]
@@ -46,6 +50,8 @@ class Curve:
     missing: NDArray[np.float64] | None
     output_names: list[str] | None
     unit: Unit
+    observed: list[NDArray[Any]] | None = None
+    accumulated: bool = False
 
     def __repr__(self) -> str:
         sizes = " x ".join(f"{len(values)} values of {name}" for name, values in self._axes())

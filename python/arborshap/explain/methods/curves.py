@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_choice
+from arborshap._util.checks import checked_choice, whole_number
 from arborshap.exceptions import InputError
-from arborshap.explain.coalitions import chosen_players, coalition_values_of, h_statistic_of
+from arborshap.explain.coalitions import chosen_players, coalition_values_of, h_statistic_of, refuse_losses
 from arborshap.explain.curves import Kind, all_curves_of, curve_of
+from arborshap.explain.local_effects import local_effects_of
 from arborshap.explain.methods.base import Methods
 from arborshap.explain.values import without_single_output
+from arborshap.result.curve import Curve
 
 
 class CurveMethods(Methods):
@@ -77,6 +79,44 @@ class CurveMethods(Methods):
         if len(players) not in (1, 2):
             raise InputError(f"features must be one player or a pair of players, got {features!r}")
         return curve_of(state, players, grid, rows, kind)
+
+    def accumulated_local_effects(self, feature: Any, X: Any, bins: int = 40) -> Curve:
+        """Compute how the prediction changes along a column, accumulated step by step (ALE, Apley and Zhu).
+
+        The rows of X are divided into bins by the quantiles of the column. Within each bin, the column of the bin's own
+        rows is moved from the lower to the upper edge, and the mean change of the prediction is the local effect of the
+        bin. Unlike a partial dependence, no row gets a value that is far from its own, so the curve says something
+        even if columns depend on each other. No background is used.
+
+        Categories are taken in the order that the model records, else in sorted order; only those that occur in X. The
+        step from one category to the next is the mean change over the rows of both. Rows with a missing value are
+        left out.
+
+        Parameters
+        ----------
+        feature
+            A player that is a single column, by name or position.
+        X
+            The rows, in any form that `data` may have.
+        bins
+            Number of bins, at most; ties among the quantiles make fewer.
+
+        Returns
+        -------
+        Curve
+            `average` at the edges of the bins, or at the categories. Its mean over the rows is 0, where the curve is
+            taken as a straight line within a bin.
+        """
+        state = self.state
+        bins = whole_number("bins", bins, 1, 2**31, "a number of bins from 1 up")
+        chosen = chosen_players(state, feature)
+        if len(chosen) != 1:
+            raise InputError(f"feature must be one player, got {feature!r}")
+        refuse_losses(state)
+        rows = state.reader.read(X, "X")
+        if len(rows.matrix) == 0:
+            raise InputError("X has no rows; give at least one")
+        return local_effects_of(state, chosen[0], rows, bins)
 
     def h_statistic(self, X: Any) -> NDArray[np.float64]:
         """Compute Friedman's H squared: which share of the variance of a joint effect is interaction.

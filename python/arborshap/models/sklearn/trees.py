@@ -72,6 +72,7 @@ def _mean_of(model: Any, estimators: list[Any]) -> Model:
         forest=builder.build(feature_names=feature_names_of(model), output_names=names),
         library=library_name(),
         link=Link.named("probability" if names else "identity"),
+        classes=None if names is None or isinstance(model.classes_, list) else model.classes_,
         raw_predict=quiet(model.predict_proba if names else model.predict, outputs),
         ask_margins=margins_of,
     )
