@@ -27,13 +27,12 @@ from arborshap.models import supported_models
 from arborshap.result.curve import Curve
 from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
+from arborshap.result.sage import SageValues
 
 if TYPE_CHECKING:
     from arborshap.explain.release import release_attribution
     from arborshap.models.survival import survival_curve
     from arborshap.trace import Trace
-from arborshap.result.sage import SageValues
-from arborshap.trace import Trace
 
 Explainer = TreeExplainer
 """The name that shap's own pages use; every model that arborshap explains consists of trees."""
