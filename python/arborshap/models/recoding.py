@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.rows.categories import cells_in, codes_by_name, column_of, has_text, is_category, position_codes
+from arborshap.models.xgboost.names import WRONG, first_unsure, settled
+from arborshap.rows.categories import (
+    categories_of,
+    cells_in,
+    codes_by_name,
+    column_of,
+    has_text,
+    is_category,
+    position_codes,
+)
 from arborshap.rows.columns import numbers
 from arborshap.rows.records import Cells, codes_of_cells
 
@@ -26,16 +35,21 @@ Category: TypeAlias = str | int | float | bool
 class XGBoostRecoding:
     """Turns category columns of a frame into the codes of training, and the wrapper's ``missing=`` marker into NaN.
 
+    Names of categories that XGBoost itself wrote wrongly are mended by the first frame that shows what they were.
+
     Attributes
     ----------
     categories
         Per feature, the categories that its codes stand for, if the model records them.
     missing
         The marker; NaN if there is none.
+    unsure
+        The features whose names XGBoost may have written wrongly, until rows tell.
     """
 
     categories: list[list[Any] | None]
     missing: float = math.nan
+    unsure: list[int] = field(default_factory=list)
 
     takes_cells: ClassVar[bool] = True
 
@@ -56,10 +70,27 @@ class XGBoostRecoding:
         if known is None:
             return position_codes(name, column) if is_category(column) else numbers(name, column)
         if is_category(column):
+            known = self._settled(j, name, known, categories_of(column))
             return codes_by_name(name, column, known, _refuse)
         if has_text(column):
-            return codes_of_cells(name, cells_in(column), known)
+            cells = cells_in(column)
+            return codes_of_cells(name, cells, self._settled(j, name, known, cells))
         raise InputError(f"column {name!r} held categories in training; give it a category type here too, or give text")
+
+    def _settled(self, j: int, name: str, known: list[Any], shown: list[Any]) -> list[Any]:
+        """Return the names of a feature's categories; mend them if the names that are shown tell what they were."""
+        if j not in self.unsure:
+            return known
+        found = settled(known, shown)
+        if found is not None:
+            self.categories[j] = found
+            self.unsure.remove(j)
+            return found
+        sure = known[: first_unsure(known)]
+        for category in shown:
+            if isinstance(category, str) and category not in sure:
+                raise InputError(f"column {name!r}: it is not known which code {category!r} has in the model. {WRONG}")
+        return known
 
 
 @dataclass(frozen=True, slots=True)

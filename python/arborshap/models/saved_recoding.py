@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
 from arborshap.models.recoding import BY_NAME, Category, LightGBMRecoding, OrdinalRecoding, XGBoostRecoding
+from arborshap.models.xgboost.names import may_be_cut
 
 # Recodings in the rooms of their libraries, which are imported only for models of theirs.
 _OWN = {"categories of CatBoost": ("arborshap.models.catboost.recoding", "CatBoostRecoding")}
@@ -37,7 +38,10 @@ def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray
         if not listed and (known is not None or kind is LightGBMRecoding):
             raise ModelError("the saved recoding of rows has categories that are not lists of strings and numbers")
     if kind is XGBoostRecoding and len(lists) == n_features and isinstance(fields.get("missing"), float):
-        return XGBoostRecoding(lists, fields["missing"])
+        unsure = fields.get("unsure", [])
+        cut = [j for j, known in enumerate(lists) if may_be_cut(known or ())]
+        if isinstance(unsure, list) and all(j in cut for j in unsure):
+            return XGBoostRecoding(lists, fields["missing"], unsure)
     columns = fields.get("category_columns")
     is_listed = isinstance(columns, list) and all(isinstance(j, int) and 0 <= j < n_features for j in columns)
     if kind is LightGBMRecoding and fields.get("n_features") == n_features and is_listed:

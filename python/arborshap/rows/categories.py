@@ -72,6 +72,11 @@ def _distinct(column: Any) -> tuple[NDArray[np.int64], list[Any]]:
     return np.array(codes, np.int64), list(code_of)
 
 
+def categories_of(column: Any) -> list[Any]:
+    """Return the categories of a category column: of a pandas column all in order, of others those that it holds."""
+    return _distinct(column)[1]
+
+
 def codes_by_name(name: str, column: Any, known: Sequence[Any], unknown: Unknown) -> NDArray[np.float64]:
     """Recode a category column to the model's own codes; a missing entry becomes NaN."""
     codes, categories = _distinct(column)

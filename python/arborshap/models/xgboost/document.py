@@ -19,6 +19,7 @@ from arborshap.forest.forest import Forest, as_array, frozen_copy
 from arborshap.models.documents import check_known, take, take_list, whole
 from arborshap.models.json import parse_json
 from arborshap.models.recoding import XGBoostRecoding
+from arborshap.models.xgboost.names import may_be_cut, name_of
 from arborshap.models.xgboost.tree import add_tree, float32, has_cover, has_vectors
 
 TOLERANCE = 2e-5
@@ -101,7 +102,9 @@ class Document:
         """Return what XGBoost does to rows before its trees see them, or ``None`` if it does nothing."""
         if "c" not in (self.feature_types or []) and math.isnan(missing):
             return None
-        return XGBoostRecoding(self.categories or [None] * self.forest.n_features, missing)
+        categories = self.categories or [None] * self.forest.n_features
+        unsure = [j for j, known in enumerate(categories) if may_be_cut(known or ())]
+        return XGBoostRecoding(categories, missing, unsure)
 
 
 def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
@@ -270,7 +273,4 @@ def _values_of(encoding: Any, where: str) -> list[Any] | None:
     text = frozen_copy(where, values, np.int64).astype(np.uint8).tobytes()
     if offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any():
         raise ModelError(f"{where}: the offsets of its names do not fit")
-    try:
-        return [text[a:b].decode("utf-8") for a, b in pairwise(offsets.tolist())]
-    except UnicodeDecodeError:
-        raise ModelError(f"{where}: a name is not UTF-8 text") from None
+    return [name_of(text[a:b]) for a, b in pairwise(offsets.tolist())]
