@@ -48,8 +48,8 @@ test-python: target/wheel/.built ## Run only the Python tests, on the wheel
 	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
 
 # The models of libraries that would hold back the versions of others.
-MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_onnx.py tests/python/models/test_margin.py \
-	tests/python/explain/test_definition.py
+MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_other_boosters.py tests/python/models/test_onnx.py \
+	tests/python/models/test_margin.py tests/python/explain/test_definition.py tests/python/explain/test_axioms.py
 
 .PHONY: test-more
 test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries need an environment of their own

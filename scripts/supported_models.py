@@ -23,6 +23,10 @@ LIBRARIES = {
     "sksurv": "scikit-survival",
     "ngboost": "NGBoost",
     "quantile_forest": "quantile-forest",
+    "gpboost": "GPBoost",
+    "causalml": "CausalML",
+    "ydf": "YDF",
+    "perpetual": "PerpetualBooster",
     "pyspark": "Spark ML",
 }
 LONGEST = 280

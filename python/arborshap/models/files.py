@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -83,6 +84,9 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
         return Model(
             forest=export.forest, library="catboost JSON", link=Link.named(export.link), encode=export.recoding
         )
+    if isinstance(parsed, dict) and isinstance(parsed.get("booster_str"), str):  # gpboost, with random effects
+        fixed = load_text(parsed["booster_str"].encode(), what)
+        return replace(fixed, library="gpboost JSON", link=Link("fixed effect of a mixed model"))
     document = xgboost_document.read_document(parsed)
     return Model(
         forest=document.forest,

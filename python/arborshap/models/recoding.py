@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.models.xgboost.names import WRONG, first_unsure, settled
+from arborshap.models.cut_names import WRONG, first_unsure, settled
 from arborshap.rows.categories import (
     categories_of,
     cells_in,

@@ -26,6 +26,11 @@ _LOADERS: dict[str, str] = {
     "pyod": "arborshap.models.pyod",
     "quantile_forest": "arborshap.models.quantile_forest",
     "pyspark": "arborshap.models.spark",
+    "gpboost": "arborshap.models.gpboost",
+    "causalml": "arborshap.models.causalml",
+    "ydf": "arborshap.models.ydf",
+    "perpetual": "arborshap.models.perpetual",
+    "econml": "arborshap.models.refused",
     "sklearn": "arborshap.models.sklearn.estimators",
 }
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
+from arborshap.models.cut_names import may_be_cut
 from arborshap.models.recoding import BY_NAME, Category, LightGBMRecoding, OrdinalRecoding, XGBoostRecoding
-from arborshap.models.xgboost.names import may_be_cut
 
 # Recodings in the rooms of their libraries, which are imported only for models of theirs.
 _OWN = {"categories of CatBoost": ("arborshap.models.catboost.recoding", "CatBoostRecoding")}

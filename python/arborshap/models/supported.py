@@ -71,6 +71,15 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
     "ngboost": ("NGBRegressor", "NGBClassifier", "NGBSurvival"),
     "pyod": ("IForest",),
     "quantile_forest": ("RandomForestQuantileRegressor", "ExtraTreesQuantileRegressor"),
+    "gpboost": ("Booster", "GPBoostRegressor", "GPBoostClassifier"),
+    "causalml": (
+        "CausalTreeRegressor",
+        "CausalRandomForestRegressor",
+        "UpliftTreeClassifier",
+        "UpliftRandomForestClassifier",
+    ),
+    "ydf": ("GradientBoostedTreesModel", "RandomForestModel"),
+    "perpetual": ("PerpetualBooster", "PerpetualRegressor", "PerpetualClassifier"),
     "pyspark": (
         "DecisionTreeRegressionModel",
         "DecisionTreeClassificationModel",

@@ -11,8 +11,8 @@ import pytest
 
 from arborshap import InputError, TreeExplainer
 from arborshap.models import load
+from arborshap.models.cut_names import as_cut
 from arborshap.models.recoding import XGBoostRecoding
-from arborshap.models.xgboost.names import as_cut
 from support.oracle import shapley, worths
 
 xgboost = pytest.importorskip("xgboost", minversion="3.1")  # earlier versions save no names

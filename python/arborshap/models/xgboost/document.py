@@ -16,10 +16,10 @@ from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import Forest, as_array, frozen_copy
+from arborshap.models.cut_names import may_be_cut, name_of
 from arborshap.models.documents import check_known, take, take_list, whole
 from arborshap.models.json import parse_json
 from arborshap.models.recoding import XGBoostRecoding
-from arborshap.models.xgboost.names import may_be_cut, name_of
 from arborshap.models.xgboost.tree import add_tree, float32, has_cover, has_vectors
 
 TOLERANCE = 2e-5

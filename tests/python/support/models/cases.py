@@ -5,6 +5,7 @@ from __future__ import annotations
 from support.models import (
     catboost_cases,
     lightgbm_cases,
+    more_cases,
     other_cases,
     sklearn_cases,
     spark_cases,
@@ -24,5 +25,6 @@ CASES: list[Case] = [
     *catboost_cases.CASES,
     *treelite_cases.CASES,
     *other_cases.CASES,
+    *more_cases.CASES,
     *spark_cases.CASES,
 ]
