@@ -87,7 +87,10 @@ def ydf_trained(learner: str, target: NDArray[Any], **options: Any) -> Any:
 
 
 def _ydf(learner: str, target: str, **options: Any) -> BuiltCase:
-    special = {"counts": np.round(np.exp(0.3 * data().y)), "gaps": data().y + 9.0 * np.isnan(data().X[:, 0])}
+    special: dict[str, NDArray[Any]] = {
+        "counts": np.round(np.exp(0.3 * data().y)),
+        "gaps": data().y + 9.0 * np.isnan(data().X[:, 0]),
+    }
     values = special[target] if target in special else getattr(data(), target)
     model = ydf_trained(learner, values, **options)
     scores = target in ("binary", "classes") and learner == "GradientBoostedTreesLearner"
