@@ -30,8 +30,12 @@ from arborshap.result.importance import Importance, TopValues
 from arborshap.result.sage import SageValues
 
 if TYPE_CHECKING:
+    from arborshap.explain.cohorts import cohort_contrasts
+    from arborshap.explain.drift import drift_contributions
     from arborshap.explain.release import release_attribution
     from arborshap.models.survival import survival_curve
+    from arborshap.result.cohorts import CohortContrasts
+    from arborshap.result.drift import Drift
     from arborshap.trace import Trace
 
 Explainer = TreeExplainer
@@ -40,7 +44,9 @@ Explainer = TreeExplainer
 __all__ = [
     "ArborshapError",
     "Background",
+    "CohortContrasts",
     "Curve",
+    "Drift",
     "Explainer",
     "Explanation",
     "Facts",
@@ -59,13 +65,19 @@ __all__ = [
     "UnsupportedModelError",
     "VerificationError",
     "__version__",
+    "cohort_contrasts",
+    "drift_contributions",
     "release_attribution",
     "supported_models",
     "survival_curve",
 ]
 
 _LATE = {
+    "CohortContrasts": "arborshap.result.cohorts",
+    "Drift": "arborshap.result.drift",
     "Trace": "arborshap.trace",
+    "cohort_contrasts": "arborshap.explain.cohorts",
+    "drift_contributions": "arborshap.explain.drift",
     "release_attribution": "arborshap.explain.release",
     "survival_curve": "arborshap.models.survival",
 }

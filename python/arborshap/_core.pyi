@@ -104,6 +104,8 @@ class Background:
     @property
     def counted(self) -> bool:
         """Whether patterns were counted and no rows are kept."""
+    def empty(self) -> Background:
+        """Return a background without rows, of the same forest and players; they are not compiled again."""
     def add(self, rows: Matrix, weights: NDArray[np.float64] | None = None, *, n_threads: int) -> None:
         """Add rows, with or without weights."""
     def merge(self, other: Background) -> Background:

@@ -1,7 +1,7 @@
 //! `_core.Background`.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -22,13 +22,13 @@ pub(super) type Texts = BTreeMap<String, Vec<String>>;
 #[pyclass(frozen, module = "arborshap._core", name = "Background")]
 pub(super) struct PyBackground {
     /// None if the background came as bytes, without its forest: then no rows can be added.
-    intake: Option<Intake>,
+    intake: Option<Arc<Intake>>,
     /// None once adding rows was interrupted.
     background: Mutex<Option<Background>>,
 }
 
 impl PyBackground {
-    fn new_of(intake: Option<Intake>, background: Background) -> Self {
+    fn new_of(intake: Option<Arc<Intake>>, background: Background) -> Self {
         Self { intake, background: Mutex::new(Some(background)) }
     }
 
@@ -66,7 +66,16 @@ impl PyBackground {
             let background = intake.empty()?;
             Ok((intake, background))
         })?;
-        Ok(Self::new_of(Some(intake), background))
+        Ok(Self::new_of(Some(Arc::new(intake)), background))
+    }
+
+    /// A background without rows, of the same forest and players, which need not be compiled again.
+    fn empty(&self, py: Python<'_>) -> PyResult<Self> {
+        let empty = run(py, Effort::Short, None, |_| {
+            let problem = "a background that was sent does not know its forest";
+            self.intake.as_ref().ok_or_else(|| Error::input(Argument::Background, problem))?.empty()
+        })?;
+        Ok(Self::new_of(self.intake.clone(), empty))
     }
 
     /// Adds rows, which may have weights.

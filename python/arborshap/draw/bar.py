@@ -27,17 +27,40 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
     labels = [drawn.label(0, drawn.names[j]) for j in shown]
     widths, labels = with_others(lengths, shown, others, labels)
     colours = style.side_colour(lengths[shown]) + [palette.MISSING] * bool(others)
-    return draw_bars(ax, labels, widths, colours, style.signed(widths), what)
+    errors = explanation.standard_error
+    half = None if errors is None else _drawn_errors(errors.reshape(-1), shown, others)
+    return draw_bars(ax, labels, widths, colours, style.signed(widths), what, half)
 
 
 def draw_bars(
-    ax: Axes | None, labels: list[str], widths: NDArray[Any], colours: list[str], texts: list[str], what: str
+    ax: Axes | None,
+    labels: list[str],
+    widths: NDArray[Any],
+    colours: list[str],
+    texts: list[str],
+    what: str,
+    errors: NDArray[Any] | None = None,
 ) -> Axes:
-    """Draw bars from the top down, each with its text at its end; `what` names the axis."""
+    """Draw bars from the top down, each with its text at its end; `what` names the axis.
+
+    `errors` are the halves of 95 percent intervals; one that is not known is NaN.
+    """
     ax = _axes(ax, labels)
     ax.barh(range(len(labels)), widths, height=0.68, color=colours)
-    _finish(ax, labels, widths, texts, what)
+    if errors is None:
+        _finish(ax, labels, widths, texts, what)
+        return ax
+    ax.errorbar(
+        widths, range(len(labels)), xerr=errors, fmt="none", ecolor=style.text_colour(), elinewidth=1.2, capsize=3
+    )
+    ends = widths + np.where(widths < 0, -1.0, 1.0) * np.nan_to_num(errors)
+    _finish(ax, labels, ends, texts, f"{what}; bars: 95 percent intervals")
     return ax
+
+
+def _drawn_errors(errors: NDArray[Any], shown: list[int], others: list[int]) -> NDArray[Any]:
+    """Return half the width of each 95 percent interval; that of a sum of players is not known."""
+    return np.append(1.96 * errors[shown], [np.nan] * bool(others))
 
 
 def bars_of_sizes(
@@ -97,7 +120,7 @@ def _axes(ax: Axes | None, labels: list[str]) -> Axes:
 
 
 def _finish(ax: Axes, labels: list[str], widths: NDArray[Any], texts: list[str], what: str) -> None:
-    """Write the number at the end of each bar, the players and the axis."""
+    """Write the number at the end of each bar, or of its error bar, the players and the axis."""
     for y, (width, text) in enumerate(zip(widths, texts, strict=True)):
         ax.annotate(
             text,

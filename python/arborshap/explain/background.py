@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from arborshap import _core
-from arborshap._util.checks import checked_choice, checked_weights, whole_number
+from arborshap._util.checks import checked_choice, whole_number
 from arborshap.exceptions import InputError
+from arborshap.explain.comparable import Comparable, check_part
+from arborshap.explain.counts import Counts
+from arborshap.explain.deals import Deals
+from arborshap.explain.intake import Intake
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
-from arborshap.explain.outputs import ModelOutput, output_of
-from arborshap.explain.parts import Panels, WeightedIntake, WeightedParts
-from arborshap.explain.population import Population, mean_change
+from arborshap.explain.outputs import ModelOutput
+from arborshap.explain.parts import Panels, WeightedParts
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State
-from arborshap.explain.values import without_single_output
 from arborshap.game.columns import Columns
 from arborshap.game.groups import Groups
-from arborshap.game.indices import INDICES, IndexName
 from arborshap.limits import Limits
-from arborshap.result.explanation import Explanation
 from arborshap.rows.frames import Rows
 
 
-class Background:
+class Background(Comparable):
     """A background, or a part of one, as a model's trees see it: a few counts instead of the rows.
 
     Each part can be counted where its rows are. `merge` joins two parts, and ``TreeExplainer(model, background)``
@@ -49,6 +47,10 @@ class Background:
     sample_weight
         The weight of each row. Sums are exact, so each weight must be a multiple of 2**-80 and their sum must be less
         than 2**47. This holds for all weights from about 1e-8 up whose sum is less than 1e14.
+    error_bars
+        Whether to keep what the standard errors of `contrast` need: the rows are also dealt out at random to 30 deals,
+        and each deal is counted by itself. Counting then takes about twice as long, and counts take up to 31 times the
+        memory and, because few rows give small numbers, 10 to 40 times the bytes. Distinct rows take twice the space.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Background:
         groups: Groups | None = None,
         model_output: OutputName = "raw",
         sample_weight: Any = None,
+        error_bars: bool = False,
         feature_names: Sequence[str] | None = None,
         verify: bool = True,
         n_jobs: int | None = None,
@@ -79,17 +82,59 @@ class Background:
             raise InputError("data is missing: give the rows of this part of the background")
         self._reader: Reader | None = reader
         self._columns = reader.columns
-        intake = _Intake(reader, model_output, n_threads)
+        intake = Intake(reader, model_output, n_threads, error_bars=error_bars)
         intake.add(rows, sample_weight, "data", verify=verify)
-        self._native, self._weighted = intake.native, intake.weighted
+        self._counts, self._deals = intake.counts, intake.deals
 
     @classmethod
-    def _of(
-        cls, native: _core.Background, columns: Columns, reader: Reader | None, weighted: WeightedParts | None
-    ) -> Self:
+    def _of(cls, counts: Counts, deals: Deals | None, columns: Columns, reader: Reader | None) -> Self:
         self = cls.__new__(cls)
-        self._native, self._columns, self._reader, self._weighted = native, columns, reader, weighted
+        self._counts, self._deals, self._columns, self._reader = counts, deals, columns, reader
         return self
+
+    @classmethod
+    def from_batches(
+        cls,
+        model: Any,
+        batches: Iterable[Any],
+        *,
+        groups: Groups | None = None,
+        model_output: OutputName = "raw",
+        error_bars: bool = False,
+        feature_names: Sequence[str] | None = None,
+        verify: bool = True,
+        n_jobs: int | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Count rows that arrive in batches and are never in memory as a whole.
+
+        Parameters
+        ----------
+        model
+            The model, as for `TreeExplainer`.
+        batches
+            Batches of rows in any form that `data` may have. A batch may also be a tuple of its rows and their weights.
+        groups, model_output, error_bars, feature_names, verify, n_jobs, limits
+            As for `Background`.
+
+        Returns
+        -------
+        Background
+            The counts of all rows of all batches.
+        """
+        checked_choice("model_output", model_output, MODEL_OUTPUTS)
+        rest = iter(batches)
+        first, weights = with_its_column(next(rest, None))
+        if first is None:
+            raise InputError("batches is empty; the background needs at least one row")
+        n_threads = Settings.of(n_jobs=n_jobs).n_threads
+        reader, rows = Reader.of(
+            model, first, groups=groups, feature_names=feature_names, verify=verify, n_threads=n_threads, limits=limits
+        )
+        assert rows is not None
+        return cls.of_batches(
+            reader, rows, rest, weights, n_threads, verify=verify, model_output=model_output, error_bars=error_bars
+        )
 
     @classmethod
     def of_batches(
@@ -103,117 +148,58 @@ class Background:
         verify: bool,
         what: str = "batch 0",
         model_output: OutputName = "raw",
+        error_bars: bool = False,
     ) -> Self:
         """Count batches one after another, keeping only what the trees see of each; `what` names the first in messages.
 
-        The public entry points are `TreeExplainer.from_batches` and `TreeExplainer.background_part`.
+        The public entry points are `from_batches`, `TreeExplainer.from_batches` and `TreeExplainer.background_part`.
         """
-        intake = _Intake(reader, model_output, n_threads)
+        intake = Intake(reader, model_output, n_threads, error_bars=error_bars)
         intake.add(first, weights, what, verify=verify)
         for i, batch in enumerate(rest, start=1):
             rows, weights = with_its_column(batch)
             what = f"batch {i}"
             intake.add(reader.read(rows, what), weights, what, verify=verify)
-        return cls._of(intake.native, reader.columns, reader, intake.weighted)
+        return cls._of(intake.counts, intake.deals, reader.columns, reader)
 
     def __len__(self) -> int:
         """Return the number of rows; equal rows count separately."""
-        return self._native.n_rows
+        return self.native.n_rows
 
     def __repr__(self) -> str:
-        kept = "counted" if self._native.counted else "distinct rows kept"
-        purpose = "" if self._weighted is None else f", for model_output={self._weighted.name!r}"
-        return f"<Background of {len(self)} rows, {kept}{purpose}>"
+        kept = "counted" if self.native.counted else "distinct rows kept"
+        purpose = "" if self.weighted is None else f", for model_output={self.weighted.name!r}"
+        return f"<Background of {len(self)} rows, {kept}{purpose}{', with error bars' * self.has_error_bars}>"
 
     def merge(self, other: Background) -> Background:
-        """Return the background that holds the rows of both.
+        """Return the background that holds the rows of both. It has error bars if both have them.
 
         Raises
         ------
         InputError
-            If the two have different models, groups or columns.
+            If the two have different models, groups or columns, or were made for different outputs.
         """
-        _check_part(other)
-        reader = self._reader or other.reader
-        columns, weighted = self._columns.agreed_with(other.columns), _both(self, other, WeightedParts.merge)
-        return Background._of(self._native.merge(other.native), columns, reader, weighted)
+        check_part(other)
+        columns = self._columns.agreed_with(other.columns)
+        deals = None if self._deals is None or other.deals is None else self._deals.merge(other.deals)
+        return Background._of(self._counts.merge(other.counts), deals, columns, self._reader or other.reader)
 
     def subtract(self, part: Background) -> Background:
         """Return the background without the rows of a part, for example of the oldest day of a sliding window.
 
-        Counts are whole numbers, so this is exact: merging the part again gives back the same bits.
+        Counts are whole numbers, so this is exact: merging the part again gives back the same bits. The result has
+        error bars if both have them.
 
         Raises
         ------
         InputError
             If some rows of the part are not in this background, or if the two have different models, groups or columns.
         """
-        _check_part(part)
-        reader = self._reader or part.reader
-        columns, weighted = self._columns.agreed_with(part.columns), _both(self, part, WeightedParts.subtract)
-        return Background._of(self._native.subtract(part.native), columns, reader, weighted)
-
-    def contrast(
-        self,
-        other: Background,
-        index: IndexName = "shapley",
-        *,
-        model: Any = None,
-        n_jobs: int | None = None,
-        memory_limit: int | None = None,
-    ) -> Explanation:
-        """Explain why the mean prediction of this population differs from that of another one, the reference.
-
-        The game takes players in the coalition from a row of this population and the others from a row of `other`, and
-        averages the prediction over all pairs of rows. It needs only what the two backgrounds hold, no rows.
-
-        Parameters
-        ----------
-        other
-            The reference population, made with the same model and groups.
-        index
-            ``"shapley"`` and ``"banzhaf"`` give values of players, ``"taylor"`` and ``"interaction"`` of pairs.
-        model
-            The model, if both backgrounds came as bytes, which do not include it.
-        n_jobs, memory_limit
-            As for `TreeExplainer`.
-
-        Returns
-        -------
-        Explanation
-            The explanation of a single change. Its base value is the mean prediction over `other`. Shapley values and
-            Shapley-Taylor indices sum to the difference of the mean predictions. Shapley and Banzhaf values change only
-            their sign if the two populations change places, so they are exactly 0 for a population and itself.
-        """
-        checked_choice("index", index, INDICES)
-        _check_part(other)
-        reader = self._reader or other.reader
-        columns = self._columns.agreed_with(other.columns)
-        settings = Settings.of(n_jobs=n_jobs, memory_limit=memory_limit)
-        if model is not None:
-            reader, _ = Reader.of(
-                model,
-                None,
-                groups=None,
-                feature_names=None,
-                verify=False,
-                n_threads=settings.n_threads,
-                known_names=columns.matched,
-            )
-        if reader is None:
-            raise InputError("neither background knows its model, because both came as bytes; give it as model=")
-        ours, theirs = (part.state_of(reader, settings, None) for part in (self, other))
-        values = mean_change(Population(self._native, ours), Population(other.native, theirs), index)
-        base = theirs.core.expected_value
-        return Explanation(
-            without_single_output(theirs, values[np.newaxis]),
-            base[:1] if theirs.n_outputs == 1 else base[np.newaxis],
-            feature_names=theirs.columns.player_names,
-            index=index,
-            data_names=theirs.columns.names,
-            data_players=theirs.columns.owner_names,
-            output_names=theirs.output_names,
-        )[0]
+        check_part(part)
+        columns = self._columns.agreed_with(part.columns)
+        counts = self._counts.subtract(part.counts)
+        deals = None if self._deals is None or part.deals is None else self._deals.subtract(part.deals)
+        return Background._of(counts, deals, columns, self._reader or part.reader)
 
     def to_bytes(self, *, minimum_rows: int | None = None) -> bytes:
         """Return the background as bytes, to be sent to where it is merged; ``docs/saved-format.md`` describes them.
@@ -228,8 +214,8 @@ class Background:
                 f"the background has {len(self)} rows, fewer than the minimum of {minimum_rows}; merge it with other "
                 "parts before it is written"
             )
-        weighted = {} if self._weighted is None else self._weighted.to_texts()
-        return self._native.to_bytes({"python": [json.dumps(self._columns.to_json())], **weighted})
+        deals = {} if self._deals is None else self._deals.to_texts()
+        return self._counts.to_bytes({"python": [json.dumps(self._columns.to_json())], **deals})
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
@@ -242,17 +228,37 @@ class Background:
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):  # Spark hands over bytearrays
             raise InputError(f"Background.from_bytes needs bytes, got a {type(data).__name__}")
-        native, texts = _core.Background.from_bytes(bytes(data))
+        counts, texts = Counts.from_bytes(bytes(data))
         columns = Columns.from_json(_parsed(texts.get("python", [])))
-        return cls._of(native, columns, None, WeightedParts.from_texts(texts))
+        return cls._of(counts, Deals.from_texts(texts, counts), columns, None)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         return type(self).from_bytes, (self.to_bytes(),)
 
     @property
+    def has_error_bars(self) -> bool:
+        """Whether it keeps what the standard errors of a contrast need."""
+        return self._deals is not None
+
+    @property
     def native(self) -> _core.Background:
         """The native background, which holds the counts or the distinct rows."""
-        return self._native
+        return self._counts.native
+
+    @property
+    def weighted(self) -> WeightedParts | None:
+        """The rows in the weightings of an output; ``None`` if they were counted for the raw prediction alone."""
+        return self._counts.weighted
+
+    @property
+    def counts(self) -> Counts:
+        """Everything that is kept of the rows."""
+        return self._counts
+
+    @property
+    def deals(self) -> Deals | None:
+        """The same for random deals of the rows; ``None`` without error bars."""
+        return self._deals
 
     @property
     def columns(self) -> Columns:
@@ -264,10 +270,9 @@ class Background:
         """The model and how it reads rows; ``None`` if the background came as bytes."""
         return self._reader
 
-    @property
-    def weighted(self) -> WeightedParts | None:
-        """The rows in the weightings of an output; ``None`` if they were counted for the raw prediction alone."""
-        return self._weighted
+    def with_counts(self, counts: Counts) -> Background:
+        """Return a background of the same columns with other counts, without error bars."""
+        return Background._of(counts, None, self._columns, self._reader)
 
     def state_of(
         self, reader: Reader, settings: Settings, groups: Groups | None, output: ModelOutput | None = None
@@ -276,7 +281,7 @@ class Background:
         columns = self._columns.adopted_by(reader.columns, keep_groups=groups is None)
         core = _core.Explainer.from_background(
             reader.model.forest.native,
-            self._native,
+            self.native,
             players=columns.players,
             n_players=columns.n_players,
             memory_limit=settings.memory_limit,
@@ -285,63 +290,18 @@ class Background:
         state = State.of(reader.with_columns(columns), settings, core)
         if output is None:
             return state
-        if self._weighted is None or self._weighted.name != output.name:
+        if self.weighted is None or self.weighted.name != output.name:
             Panels.of(output, state.forest)  # whether the output can come in parts at all
             raise InputError(
                 f"model_output={output.name!r} needs more counts than this Background has; make it, and all its parts, "
                 f"with model_output={output.name!r}"
             )
-        return state.rescaling_parts(output, self._native.weight, self._weighted)
-
-
-def _both(
-    one: Background, other: Background, join: Callable[[WeightedParts, WeightedParts | None], WeightedParts]
-) -> WeightedParts | None:
-    """Join what two backgrounds hold for an output; a background for the raw prediction holds nothing."""
-    if one.weighted is None and other.weighted is not None:
-        return other.weighted.merge(None)  # which says what is wrong
-    return None if one.weighted is None else join(one.weighted, other.weighted)
-
-
-def _check_part(other: object) -> None:
-    if not isinstance(other, Background):
-        raise InputError(f"a {type(other).__name__} was given; give another Background, made with the same model")
+        return state.rescaling_parts(output, self.native.weight, self.weighted)
 
 
 def with_its_column(batch: Any) -> tuple[Any, Any]:
     """Split a batch that may be a tuple of rows and one number per row (a weight or a label)."""
     return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
-
-
-class _Intake:
-    """Counts rows, and counts them in all weightings of an output if one is asked for."""
-
-    def __init__(self, reader: Reader, model_output: OutputName, n_threads: int) -> None:
-        self._reader, self._n_threads = reader, n_threads
-        output = output_of(reader.model, model_output, has_background=True)
-        self._weighted = None if output is None else WeightedIntake(output, reader, n_threads)
-        columns = reader.columns
-        self.native = _core.Background(
-            reader.model.forest.native, players=columns.players, n_players=columns.n_players, n_threads=n_threads
-        )
-
-    @property
-    def weighted(self) -> WeightedParts | None:
-        return None if self._weighted is None else self._weighted.parts
-
-    def add(self, rows: Rows, weights: Any, what: str, *, verify: bool) -> None:
-        matrix = rows.matrix
-        if len(matrix) == 0:
-            return
-        if verify:
-            self._reader.verify_again(matrix, what)
-        try:
-            checked = checked_weights(weights, len(matrix))
-            self.native.add(matrix, checked, n_threads=self._n_threads)
-        except InputError as error:
-            raise InputError(f"{what}: {error}") from error
-        if self._weighted is not None:
-            self._weighted.add(matrix, checked, what)
 
 
 def _parsed(texts: list[str]) -> Any:

@@ -549,28 +549,28 @@ class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods)
         TreeExplainer
             The explainer against all rows of all batches.
         """
-        checked_choice("model_output", model_output, MODEL_OUTPUTS)
-        rest = iter(batches)
-        first, weights = with_its_column(next(rest, None))
-        if first is None:
-            raise InputError("batches is empty; the background needs at least one row")
         settings = Settings.of(engine, n_jobs, memory_limit)
-        n_threads = settings.n_threads
-        reader, rows = Reader.of(
-            model, first, groups=groups, feature_names=feature_names, verify=verify, n_threads=n_threads, limits=limits
+        background = Background.from_batches(
+            model,
+            batches,
+            groups=groups,
+            model_output=model_output,
+            feature_names=feature_names,
+            verify=verify,
+            n_jobs=settings.n_threads,
+            limits=limits,
         )
-        assert rows is not None
-        background = Background.of_batches(
-            reader, rows, rest, weights, n_threads, verify=verify, model_output=model_output
-        )
+        reader = background.reader
+        assert reader is not None
         reader.gate.is_open = False  # every batch was verified
         output = output_of(reader.model, model_output, has_background=True)
         return cls._of(background.state_of(reader, settings, None, output))
 
-    def background_part(self, data: Any, *, sample_weight: Any = None) -> Background:
+    def background_part(self, data: Any, *, sample_weight: Any = None, error_bars: bool = False) -> Background:
         """Count rows as a part of a background, for the same model, groups, columns and output as this explainer.
 
         This does not need the model's library, so a worker that loaded a saved explainer can count its own rows.
+        `sample_weight` and `error_bars` are as for `Background`.
         """
         reader, n_threads = self._state.reader, self._state.settings.n_threads
         return Background.of_batches(
@@ -582,6 +582,7 @@ class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods)
             verify=False,
             what="data",
             model_output=self._state.model_output,
+            error_bars=error_bars,
         )
 
     def explain_batches(

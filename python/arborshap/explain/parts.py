@@ -1,9 +1,13 @@
 """Backgrounds in parts, in the weightings that an output needs: each weighting is counted like a background.
 
 Parts are merged bit for bit, so the weight of a row must depend on the model and on the row alone. The margins are
-therefore divided into fixed panels, such as -16 to 16 for a logistic link, and each panel has a sum of products of its
+therefore divided into fixed panels, such as -12 to 12 for a logistic link, and each panel has a sum of products of its
 own, which is exact enough for every row that the model could ever see. Only panels with rows take up space. Weights are
 rounded to whole numbers of 2**-80, in which they are summed exactly.
+
+For an exponential or logistic link the products come from `quadrature`: their error is relative to the slope of each
+pair, and a population can be compared with another in these weightings. For other curves they come from `lowrank`, with
+an error relative to the steepest slope between the row and the panel.
 """
 
 from __future__ import annotations
@@ -18,8 +22,9 @@ from numpy.typing import NDArray
 from arborshap import _core
 from arborshap.exceptions import InputError, ModelError
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
-from arborshap.explain.lowrank import Factors, factors_of
+from arborshap.explain.lowrank import Factors, Range, factors_of
 from arborshap.explain.outputs import ModelOutput
+from arborshap.explain.quadrature import Quadrature
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.terms import SumOfTerms
@@ -34,6 +39,10 @@ Key: TypeAlias = tuple[int, int, int]
 
 _WIDTHS = {"exp": 8.0, "logistic": 32.0, "softplus": 32.0}
 """How wide a panel is, by the first function of a curve; other curves have exact sums and need a single panel."""
+_QUADRATURE_WIDTH = 24.0
+"""How wide a panel is if the products come from a quadrature: the weights in it then keep all their digits."""
+_SCHEME = "2"
+"""Which weightings these are; files of another scheme mean something else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +93,12 @@ class WeightedParts:
         ordered = sorted(self.counts)
         keys = [f"{term} {panel} {product}" for term, panel, product in ordered]
         saved = [b64encode(self.counts[key].to_bytes({})).decode("ascii") for key in ordered]
-        return {"weighted_output": [self.name], "weightings": keys, "weighted_counts": saved}
+        return {
+            "weighted_output": [self.name],
+            "weighting_scheme": [_SCHEME],
+            "weightings": keys,
+            "weighted_counts": saved,
+        }
 
     @classmethod
     def from_texts(cls, texts: dict[str, list[str]]) -> Self | None:
@@ -95,6 +109,11 @@ class WeightedParts:
             (name,) = texts["weighted_output"]
             if name not in MODEL_OUTPUTS:
                 raise ModelError(f"this version does not know the saved model_output {name!r}")
+            if texts.get("weighting_scheme") != [_SCHEME]:
+                raise ModelError(
+                    f"the rows were counted for model_output={name!r} by another version, with other weightings; count "
+                    "them again"
+                )
             counts: dict[Key, _core.Background] = {}
             for key, saved in zip(texts["weightings"], texts["weighted_counts"], strict=True):
                 term, panel, product = map(int, key.split())
@@ -136,23 +155,30 @@ class Panels:
 
     def numbers(self, term: int, margins: Array) -> NDArray[np.intp]:
         """Return the panel that each margin is in."""
-        first = self.output.terms[term].curve.steps[0]
-        width = _WIDTHS.get(first.function)
+        width = self._width(term)
         if width is None:
             return np.zeros(len(margins), np.intp)
+        first = self.output.terms[term].curve.steps[0]
         return np.floor(first.argument(margins) / width + 0.5).astype(np.intp)
+
+    def _width(self, term: int) -> float | None:
+        curve, rows = self.output.terms[term].curve, self._range(term)
+        is_quadrature = Quadrature.of(curve, rows, rows) is not None
+        return _QUADRATURE_WIDTH if is_quadrature else _WIDTHS.get(curve.steps[0].function)
+
+    def _range(self, term: int) -> Range:
+        low, high = self.ranges[self.output.terms[term].margin].tolist()
+        return low, high
 
     def factors(self, term: int, panel: int) -> Factors:
         """Return the sum of products of a term in one panel."""
-        curve, margin = self.output.terms[term].curve, self.output.terms[term].margin
-        low, high = self.ranges[margin].tolist()
-        rows = low, high
-        first = curve.steps[0]
-        width = _WIDTHS.get(first.function)
+        curve = self.output.terms[term].curve
+        low, high = rows = self._range(term)
+        first, width = curve.steps[0], self._width(term)
         if width is not None:
             ends = sorted(((panel + side) * width - first.shift) / first.scale for side in (-0.5, 0.5))
             low, high = max(low, ends[0]), max(low, min(high, ends[1]))
-        found = factors_of(curve, rows, (low, high))
+        found = Quadrature.of(curve, rows, (low, high)) or factors_of(curve, rows, (low, high))
         if found is None:
             raise InputError(
                 f"model_output={self.output.name!r} of this model needs background rows, because its link has a kink; "
@@ -169,10 +195,29 @@ class Panels:
 class WeightedIntake:
     """Counts rows in all weightings of an output."""
 
-    def __init__(self, output: ModelOutput, reader: Reader, n_threads: int) -> None:
-        self._panels = Panels.of(output, reader.model.forest)
-        self._columns, self._n_threads = reader.columns, n_threads
-        self.parts = WeightedParts(output.name)
+    def __init__(self, panels: Panels, nothing: dict[int, _core.Background], n_threads: int) -> None:
+        self._panels, self._nothing, self._n_threads = panels, nothing, n_threads
+        self.parts = WeightedParts(panels.output.name)
+
+    @classmethod
+    def of(cls, output: ModelOutput, reader: Reader, n_threads: int) -> Self:
+        """Prepare to count rows for this output; `nothing` is a background without rows for each margin."""
+        forest, columns = reader.model.forest, reader.columns
+        panels = Panels.of(output, forest)
+        nothing = {
+            margin: _core.Background(
+                forest_of_margin(forest, margin).native,
+                players=columns.players,
+                n_players=columns.n_players,
+                n_threads=n_threads,
+            )
+            for margin in {term.margin for term in panels.output.terms}
+        }
+        return cls(panels, nothing, n_threads)
+
+    def empty(self) -> Self:
+        """Return another one for the same output, without rows."""
+        return type(self)(self._panels, self._nothing, self._n_threads)
 
     def add(self, rows: Matrix, weights: Array | None, what: str) -> None:
         """Count more rows; `what` names them in messages."""
@@ -193,12 +238,7 @@ class WeightedIntake:
         if not weights.any():
             return
         if key not in self.parts.counts:
-            self.parts.counts[key] = _core.Background(
-                forest_of_margin(self._panels.forest, margin).native,
-                players=self._columns.players,
-                n_players=self._columns.n_players,
-                n_threads=self._n_threads,
-            )
+            self.parts.counts[key] = self._nothing[margin].empty()
         self.parts.counts[key].add(rows, weights, n_threads=self._n_threads)
 
 
