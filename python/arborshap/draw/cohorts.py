@@ -46,7 +46,7 @@ def draw_cohorts(
         texts = np.reshape(style.signed(cells.ravel()), cells.shape)
         for i, j in np.ndindex(*cells.shape):
             colour = "#ffffff" if abs(cells[i, j]) > 0.6 * largest else "#222222"
-            ax.text(j, i, texts[i, j], ha="center", va="center", fontsize=style.NOTE, color=colour)
+            ax.text(j, i, str(texts[i, j]), ha="center", va="center", fontsize=style.NOTE, color=colour)
     for i, text in enumerate(style.signed(values.sum(axis=1))):
         ax.annotate(
             text,

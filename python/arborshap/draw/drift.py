@@ -21,9 +21,10 @@ def draw_drift(drift: Drift, output: int | str | None, max_display: int, ax: Axe
     if drift.since == "previous":
         changes = changes.cumsum(axis=0)
     changes = np.vstack([np.zeros(changes.shape[1]), changes])
-    shown, others = shown_and_others(np.abs(changes).max(axis=0), min(max_display, len(palette.CATEGORIES) + 1))
+    most = min(style.checked_max_display(max_display), len(palette.CATEGORIES) + 1)
+    shown, others = shown_and_others(np.abs(changes).max(axis=0), most)
     bands = [(style.short_name(drift.feature_names[j]), changes[:, j]) for j in shown]
-    colours = list(palette.CATEGORIES[: len(bands)]) + [palette.MISSING] * (len(bands) - len(palette.CATEGORIES))
+    colours = [*palette.CATEGORIES, palette.MISSING][: len(bands)]
     if others:
         bands.append((others_label(len(others)), changes[:, others].sum(axis=1)))
         colours.append(palette.MISSING)

@@ -40,5 +40,6 @@ DARK = {
 
 def custom_properties() -> str:
     """Return the colours of the report as custom properties of a style sheet."""
+    bands = "".join(f"--band-{k}: {colour}; " for k, colour in enumerate(CATEGORIES))
     light, dark = ("".join(f"--{name}: {colour}; " for name, colour in colours.items()) for colours in (LIGHT, DARK))
-    return f':root {{ {light}}}\n:root[data-theme="dark"] {{ {dark}}}\n'
+    return f':root {{ {light}{bands}}}\n:root[data-theme="dark"] {{ {dark}}}\n'

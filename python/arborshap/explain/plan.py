@@ -37,7 +37,8 @@ class Plan:
         Number of weightings of the background that the values are put together from; 1 for the raw prediction.
     bound
         The largest error of the sum over the weightings, relative to the largest slope of the output between a row and
-        the background; 0 if there is no such error.
+        the background; 0 if there is no such error. For a log loss against a `Background`, or margins hundreds of units
+        apart, it is relative to the largest slope between the row and a whole panel of margins; see docs/outputs.md.
     """
 
     trees_by_tables: int

@@ -86,7 +86,11 @@ class Weighted:
 
     @property
     def bound(self) -> float:
-        """The largest error of a mean slope, relative to the largest slope between the row and the background."""
+        """The largest error of a mean slope, relative to the largest slope between the row and the background.
+
+        If the background came in parts and the products do not come from a quadrature, a whole panel of margins takes
+        the place of the background.
+        """
         return max(product.factors.bound for product in self.products)
 
     def explain(

@@ -1,4 +1,4 @@
-"""The report: one page that shows an explanation to people who do not use Python.
+"""The report: one page that shows an explanation, or the drift of a mean, to people who do not use Python.
 
 The file contains everything: data, styles and scripts. Its content security policy forbids any other source and any
 script but the page's own.
@@ -19,16 +19,19 @@ from arborshap._util.checks import whole_number
 from arborshap._util.whole_files import appearing_whole
 from arborshap.draw.palette import custom_properties
 from arborshap.report.content import Content
+from arborshap.report.drift import payload_of_drift
 from arborshap.report.model_facts import payload_of_model, payload_without_model
 from arborshap.report.packing import in_script
+from arborshap.result.drift import Drift
 from arborshap.result.explanation import Explanation
 
 _SCRIPTS = (
     *("page", "data", "scale", "colours", "dots", "picker"),
     *("facts", "predictions", "overview", "dependence", "interactions", "waterfall", "contrast"),
-    *("walk", "tree", "trace", "main"),
+    *("walk", "tree", "trace", "theme", "main"),
 )
 """The scripts in the order in which they are joined: each uses only those before it."""
+_DRIFT_SCRIPTS = ("page", "data", "scale", "theme", "bands", "drift")
 
 
 def write_report(
@@ -37,10 +40,7 @@ def write_report(
     """Write the page; `Explanation.report` describes the arguments."""
     max_rows = whole_number("max_rows", max_rows, 1, 2**62, "a whole number from 1 up")
     target = Path(path)
-    page = build_report(explanation, title or "What the model looks at", max_rows)
-    with appearing_whole(target) as file:
-        file.write_text(page, encoding="utf-8", newline="\n")
-    return target
+    return _written(build_report(explanation, title or "What the model looks at", max_rows), target)
 
 
 def build_report(explanation: Explanation, title: str, max_rows: int) -> str:
@@ -51,9 +51,27 @@ def build_report(explanation: Explanation, title: str, max_rows: int) -> str:
         payload |= payload_without_model(explanation)
     else:
         payload |= payload_of_model(content, explanation.provenance)
-    script = '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _SCRIPTS) + "})();"
+    return _page("template.html", _SCRIPTS, title, payload)
+
+
+def write_drift_report(drift: Drift, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+    """Write the page of a drift; `Drift.report` describes the arguments."""
+    target, heading = Path(path), title or "What moved the mean prediction"
+    page = _page("drift.html", _DRIFT_SCRIPTS, heading, payload_of_drift(drift))
+    return _written(page, target)
+
+
+def _written(page: str, target: Path) -> Path:
+    with appearing_whole(target) as file:
+        file.write_text(page, encoding="utf-8", newline="\n")
+    return target
+
+
+def _page(template: str, scripts: tuple[str, ...], title: str, payload: dict[str, Any]) -> str:
+    """Put a page together whose policy allows its own script alone."""
+    script = '(() => {\n"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in scripts) + "})();"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
-    return Template(_asset("template.html")).substitute(
+    return Template(_asset(template)).substitute(
         title=html.escape(title),
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
         style=custom_properties() + _asset("style.css"),

@@ -33,6 +33,7 @@ def test_few_rows_are_a_deal_each(model: Any) -> None:
     pairs = TreeExplainer(model, before).pair_values(after)
     ours, theirs = pairs.mean(axis=1), pairs.mean(axis=0)
     expected = np.sqrt(ours.var(axis=0, ddof=1) / len(ours) + theirs.var(axis=0, ddof=1) / len(theirs))
+    assert error is not None
     np.testing.assert_allclose(error, expected, rtol=1e-9, atol=1e-9 * expected.max())
 
 
@@ -46,6 +47,7 @@ def test_errors_of_pairs_of_players(index: Any) -> None:
         [TreeExplainer(MODEL, z[np.newaxis]).values(after, index=index).mean(axis=0) for z in before]
     )
     expected = np.sqrt(against_all.var(axis=0, ddof=1) / len(after) + against_one.var(axis=0, ddof=1) / len(before))
+    assert error is not None
     np.testing.assert_allclose(error, expected, rtol=1e-9, atol=1e-9 * expected.max())
 
 
