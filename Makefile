@@ -36,7 +36,7 @@ demo: .venv/.native ## Train a model on bundled data, explain it against its who
 develop: .venv/.native ## Build the native module into .venv, which uses the Python sources in place
 
 .PHONY: test
-test: test-rust test-python test-more ## Run every test: Rust, and Python on the wheel with each CPython found
+test: test-rust test-python test-more test-tools ## Run every test: Rust, and Python on the wheel with each CPython found
 
 .PHONY: test-rust
 test-rust: ## Run only the Rust tests, which need no Python
@@ -54,6 +54,13 @@ MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_other_
 .PHONY: test-more
 test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries need an environment of their own
 	.venvs/more/bin/python -m pytest --quiet $(MORE_TESTS) -k 'other or onnx'
+
+TOOL_TESTS := $(addprefix tests/python/adapters/test_, shapash.py explainerdashboard.py mlflow.py)
+
+.PHONY: test-tools
+test-tools: .venvs/tools/.wheel ## Run only the tests of adapters whose tools need an environment of their own
+	scripts/browser.sh
+	.venvs/tools/bin/python -m pytest --quiet $(TOOL_TESTS)
 
 # Spark and Ray are large, and Spark needs Java, so each has an environment of its own, with the wheel in it.
 .PHONY: test-spark
@@ -233,7 +240,16 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	.venvs/$*/bin/python -m pip install --quiet --group $*
 	touch $@
 
-.venvs/more/.wheel .venvs/spark/.wheel .venvs/ray/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
+# It borrows what is installed in `.venv`, and brings only what that lacks.
+.venvs/tools/.ready: pyproject.toml .venv/.ready
+	.venvs/tools/bin/python -m pip --version >/dev/null 2>&1 || .venv/bin/python -m venv --clear .venvs/tools
+	.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> "$$(.venvs/tools/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth"
+	.venvs/tools/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venvs/tools/bin/python -m pip install --quiet --group tools
+	touch $@
+
+.venvs/more/.wheel .venvs/tools/.wheel .venvs/spark/.wheel .venvs/ray/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
 	.venvs/$*/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 

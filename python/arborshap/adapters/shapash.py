@@ -1,0 +1,90 @@
+"""arborshap as a backend of shapash: ``SmartExplainer(model, backend=ArborshapBackend(model, background))``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from shapash.backend import BaseBackend
+from shapash.utils.transform import get_features_transform_mapping, inverse_transform
+
+from arborshap import Explanation, TreeExplainer
+from arborshap.adapters.players import check_one_per_column
+
+
+class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
+    """Computes the contributions that shapash shows, exactly and against a whole background.
+
+    Columns that an encoder made of one original column play as one player, so that the contribution of the original
+    column is its value in that game and not a sum over encoded columns. A pipeline is explained in its raw columns.
+
+    Parameters
+    ----------
+    model
+        The model that `SmartExplainer` is given, which may be a pipeline that ends in a tree model.
+    data
+        The background: the rows that predictions are compared with, in the same columns as the rows that are compiled.
+        If omitted, these are the rows of the first call of `SmartExplainer.compile`.
+    preprocessing
+        The encoders that made the model's columns, as for `SmartExplainer`, which passes on its own if this is omitted.
+    **options
+        Any argument of `TreeExplainer`, such as ``model_output="probability"``. By default the raw prediction is
+        explained.
+
+    Attributes
+    ----------
+    explainer : TreeExplainer or None
+        The explainer, once rows have been compiled.
+    """
+
+    name = "arborshap"
+    column_aggregation = "sum"
+    support_groups = True
+
+    def __init__(self, model: Any, data: Any = None, preprocessing: Any = None, **options: Any) -> None:
+        super().__init__(model, preprocessing)
+        self.data = data
+        self.options = options
+        self.explainer: TreeExplainer | None = None
+
+    def run_explainer(self, x: pd.DataFrame) -> dict[str, Any]:
+        """Explain rows; shapash calls this.
+
+        Parameters
+        ----------
+        x
+            The rows that the model predicts.
+
+        Returns
+        -------
+        dict
+            ``contributions``: a frame, or for a classifier one frame per class. ``base_values``: one number per row,
+            or per row and class.
+        """
+        original = inverse_transform(x, self.preprocessing)
+        if self.explainer is None:
+            self.explainer = self._explainer_of(x, original)
+        explanation = self.explainer(x)
+        check_one_per_column(self.explainer, original.columns, "shapash")
+        if self._case == "regression":
+            return {"contributions": _frame(explanation, original), "base_values": explanation.base_values}
+        if explanation.has("output"):
+            outputs = range(explanation.shape[-1])
+            contributions = [_frame(explanation[..., k], original) for k in outputs]
+            return {"contributions": contributions, "base_values": explanation.base_values}
+        positive = _frame(explanation, original)
+        base = pd.Series(explanation.base_values)
+        other = -base if explanation.model_output == "raw" else 1 - base
+        return {"contributions": [-positive, positive], "base_values": pd.concat([other, base], axis=1).to_numpy()}
+
+    def _explainer_of(self, x: pd.DataFrame, original: pd.DataFrame) -> TreeExplainer:
+        made = get_features_transform_mapping(original, x, self.preprocessing)
+        groups = {name: columns for name, columns in made.items() if columns != [name]}
+        options = {"groups": groups} if groups else {}
+        return TreeExplainer(self.model, x if self.data is None else self.data, **options | self.options)
+
+
+def _frame(explanation: Explanation, original: pd.DataFrame) -> pd.DataFrame:
+    """Name values by the columns that shapash shows, in their order."""
+    values = pd.DataFrame(explanation.values, columns=explanation.feature_names, index=original.index)
+    return values[list(original.columns)]
