@@ -20,9 +20,7 @@ import shap
 from numpy.typing import NDArray
 
 import arborshap
-from arborshap._util.notices import warn
 from arborshap.adapters import shap_inputs as inputs
-from arborshap.exceptions import InputError
 
 Array = NDArray[Any]
 
@@ -89,22 +87,20 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
                 model_output = model.facts().model_output
             model = model.model
         else:
+            settings = {
+                "feature_perturbation": inputs.perturbation(feature_perturbation, data),
+                "feature_names": feature_names,
+                "groups": groups,
+                "sample_weight": sample_weight,
+                "verify": verify,
+                "engine": engine,
+                "n_jobs": n_jobs,
+                "memory_limit": memory_limit,
+                "approximate": inputs.is_asked_for(approximate),
+                "link": link,
+            }
             with inputs.errors_of_shap(model):
-                self.explainer = arborshap.TreeExplainer(
-                    model,
-                    data,
-                    output.name,
-                    inputs.perturbation(feature_perturbation, data),
-                    feature_names,
-                    groups=groups,
-                    sample_weight=sample_weight,
-                    verify=verify,
-                    engine=engine,
-                    n_jobs=n_jobs,
-                    memory_limit=memory_limit,
-                    approximate=bool(approximate) and inputs.is_asked_for(approximate),
-                    link=link,
-                )
+                self.explainer = inputs.explainer_of(model, data, output.name, settings)
         self.model_output = model_output
         self.feature_names = feature_names
         self.link = shap.links.identity
@@ -190,13 +186,10 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
             The values, with the data and names.
         """
         start = perf_counter()
-        index = "interaction" if interactions else "shapley"
         y = self._labels(y)
-        ours = self._ask(lambda rows: self.explainer(rows, y, index=index, approximate=approximate), X)
-        explanation = self._output.of_explanation(ours.to_shap())
-        explanation.feature_names = inputs.names_for_plots(X, ours, getattr(self, "data_feature_names", None))
-        explanation.compute_time = perf_counter() - start
-        return explanation
+        ours = self._ask(lambda rows: self.explainer(rows, y, bool(interactions), approximate=approximate), X)
+        names = inputs.names_for_plots(X, ours, getattr(self, "data_feature_names", None))
+        return inputs.explanation_of_shap(ours, self._output, names, perf_counter() - start)
 
     def shap_values(
         self,
@@ -227,18 +220,7 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
 
     def _ask(self, question: Callable[[Any], Any], X: Any) -> Any:
         """Ask about rows; if the names of a frame's columns are not the model's, ask by position."""
-        try:
-            return question(X)
-        except InputError:
-            by_position = inputs.by_position(X, self.explainer.data_names)
-            if by_position is None:
-                raise
-            answer = question(by_position)
-            warn(
-                f"the columns {list(inputs.labels_of(X))} are not those of the model, {self.explainer.data_names}; "
-                "they are taken by position, as shap does. Rename them to be sure"
-            )
-            return answer
+        return inputs.ask_by_position_too(question, X, lambda: self.explainer.data_names)
 
     def save(self, out_file: Any, model_saver: Any = None, masker_saver: Any = None) -> None:
         """Write the explainer to an open file, for `load` or `shap.Explainer.load`; as all of shap's, it is a pickle.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -17,6 +17,7 @@ from shap.explainers._tree import TreeEnsemble
 from shap.utils._exceptions import InvalidFeaturePerturbationError, InvalidModelError
 
 import arborshap
+from arborshap._util.notices import warn
 from arborshap.exceptions import InputError, UnsupportedModelError
 
 Array = NDArray[Any]
@@ -70,14 +71,6 @@ class ChosenOutput:
         if self.doubled:
             return np.stack([1.0 - np.asarray(expected), np.asarray(expected)], axis=-1)
         return expected if self.position is None else self._kept(np.asarray(expected))
-
-    def of_explanation(self, explanation: Any) -> Any:
-        """Return the explanation of the outputs that are explained."""
-        if self.position is not None or self.doubled:
-            explanation.values = self.of_values(explanation.values)
-            explanation.base_values = self.of_expected(explanation.base_values)
-            explanation.output_names = None
-        return explanation
 
     def _kept(self, array: Array) -> Any:
         return array[..., self.position] if np.ndim(array) else array[()]
@@ -196,7 +189,39 @@ def refuse_settings(**settings: Any) -> None:
 
 def is_asked_for(approximate: Any) -> bool:
     """Whether approximate values were asked for; shap's default is an object of its own."""
-    return isinstance(approximate, (bool, np.bool_, int))
+    return isinstance(approximate, (bool, np.bool_, int)) and bool(approximate)
+
+
+def explainer_of(model: Any, data: Any, output: Any, settings: dict[str, Any]) -> arborshap.TreeExplainer:
+    """Make the explainer; a background whose columns have other names than the model's is read by position."""
+
+    def known_names() -> list[str]:
+        return arborshap.TreeExplainer(model, verify=False).data_names
+
+    def with_background(rows: Any) -> arborshap.TreeExplainer:
+        return arborshap.TreeExplainer(model, rows, output, **settings)
+
+    explainer: arborshap.TreeExplainer = ask_by_position_too(with_background, data, known_names)
+    return explainer
+
+
+def ask_by_position_too(question: Callable[[Any], Any], rows: Any, known_names: Callable[[], list[str]]) -> Any:
+    """Ask a question about rows; if the names of a frame's columns are not the model's, ask again by position."""
+    try:
+        return question(rows)
+    except InputError:
+        if not isinstance(rows, (pd.DataFrame, pd.Series)):
+            raise
+        names = known_names()
+        renamed = by_position(rows, names)
+        if renamed is None:
+            raise
+        answer = question(renamed)
+        warn(
+            f"the columns {list(labels_of(rows))} are not those of the model, {names}; they are taken by position, as "
+            "shap does. Rename them to be sure"
+        )
+        return answer
 
 
 def limit(tree_limit: Any) -> Any:
@@ -220,6 +245,23 @@ def by_position(X: Any, names: Sequence[str]) -> Any:
     if theirs == list(names) or any(name in theirs and theirs[j] != name for j, name in enumerate(names)):
         return None
     return X.set_axis(list(names), axis=-1 if isinstance(X, pd.DataFrame) else 0)
+
+
+def explanation_of_shap(
+    explanation: arborshap.Explanation, output: ChosenOutput, names: list[Any] | None, seconds: float
+) -> Any:
+    """Return the explanation as shap's, of the outputs that are explained and with these names."""
+    theirs = explanation.to_shap()
+    as_it_is = output.position is None and not output.doubled
+    return shap.Explanation(
+        output.of_values(theirs.values),
+        base_values=output.of_expected(theirs.base_values),
+        data=theirs.data,
+        display_data=theirs.display_data,
+        feature_names=names,
+        output_names=theirs.output_names if as_it_is else None,
+        compute_time=seconds,
+    )
 
 
 def names_for_plots(X: Any, explanation: arborshap.Explanation, names: Sequence[Any] | None) -> list[Any] | None:

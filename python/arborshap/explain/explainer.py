@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_choice, whole_number
-from arborshap._util.notices import warn
+from arborshap._util.checks import checked_choice, checked_weights, whole_number
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
@@ -31,7 +30,7 @@ from arborshap.explain.plan import Plan
 from arborshap.explain.provenance import Provenance
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
-from arborshap.explain.state import State, compiled
+from arborshap.explain.state import State, background_rows, compiled
 from arborshap.explain.values import base_values_of, pair_values_of, values_of
 from arborshap.forest import Forest
 from arborshap.game.groups import Groups
@@ -69,9 +68,9 @@ class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods)
         one.
     feature_perturbation
         ``"interventional"`` compares with the rows of `data`. ``"tree_path_dependent"`` compares with nothing: absent
-        players follow both branches of a split, weighted by the training rows that each branch received; `data` then
-        only names the columns and verifies the model. ``"auto"`` is interventional if `data` is given, and
-        path-dependent otherwise.
+        players follow both branches of a split, weighted by the rows of `data` that each branch receives, or by the
+        training rows if there are no `data`. ``"auto"`` is interventional if `data` is given, and path-dependent
+        otherwise.
     model_output
         What to explain. ``"raw"``: the sum of the trees before any link, such as the log-odds of a classifier.
         ``"prediction"``: what the model itself predicts, such as a probability, or the mean of a model with a log link.
@@ -163,17 +162,15 @@ class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods)
         if rows is not None and not path_dependent:
             self._state = State.against(reader, settings, rows, sample_weight, output)
             return
-        if sample_weight is not None:
-            why = "a Background already includes its weights"
-            if path_dependent:
-                why = "there is no data" if data is None else "path-dependent values do not use them"
+        if sample_weight is not None and rows is None:
+            why = "there is no data" if data is None else "a Background already includes its weights"
             raise InputError(f"sample_weight gives the weights of the rows of data, but {why}; leave it out")
-        if in_parts is None:
-            if rows is not None:
-                reader.verify(rows.matrix, "data")
-            self._state = State.of(reader, settings, compiled(reader, settings, None))
-        else:
+        if in_parts is not None:
             self._state = in_parts.state_of(reader, settings, groups, output)
+            return
+        if rows is not None:
+            reader = reader.weighing(background_rows(reader, rows), checked_weights(sample_weight, len(rows.matrix)))
+        self._state = State.of(reader, settings, compiled(reader, settings, None))
 
     @classmethod
     def _of(cls, state: State, given: Given | None = None) -> Self:
@@ -703,9 +700,4 @@ def _is_path_dependent(chosen: object, data: object) -> bool:
         return data is None
     if isinstance(data, Background):
         raise InputError("feature_perturbation='tree_path_dependent' uses no Background; leave data out, or use 'auto'")
-    warn(
-        "feature_perturbation='tree_path_dependent' weighs branches by the training rows, whereas shap would weigh "
-        "them by data; here data only names the columns and verifies the model. Leave data out, or use 'auto' to "
-        "compare with its rows"
-    )
     return True

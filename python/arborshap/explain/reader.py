@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from arborshap._util.checks import checked_names
 from arborshap._util.notices import warn
 from arborshap.explain.verify import verify as verify_margins
 from arborshap.explain.verify import verify_given
+from arborshap.forest.recounted import recounted
 from arborshap.game.columns import Columns
 from arborshap.game.groups import Groups, players_from, players_of
 from arborshap.game.relations import Relation, components
@@ -132,6 +136,11 @@ class Reader:
     def with_columns(self, columns: Columns) -> Self:
         """Return a reader of the same model with other names or players."""
         return replace(self, columns=columns)
+
+    def weighing(self, matrix: Matrix, weights: NDArray[np.float64] | None) -> Self:
+        """Return a reader of the same model, whose branches are weighted by these rows instead of the training rows."""
+        forest = recounted(self.model.forest, matrix, weights, self.gate.n_threads)
+        return replace(self, model=replace(self.model, forest=forest))
 
     @property
     def feature_names(self) -> list[str]:

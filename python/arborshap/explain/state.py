@@ -63,11 +63,8 @@ class State:
         cls, reader: Reader, settings: Settings, rows: Rows, sample_weight: Any, output: ModelOutput | None
     ) -> Self:
         """Compile an explainer against the rows of a background."""
-        matrix = rows.matrix
-        if len(matrix) == 0:
-            raise InputError("data has no rows; the background needs at least one")
+        matrix = background_rows(reader, rows)
         weights = checked_weights(sample_weight, len(matrix))
-        reader.verify(matrix, "data")
         state = cls.of(reader, settings, compiled(reader, settings, matrix, weights))
         if output is None:
             return state
@@ -123,6 +120,14 @@ class State:
     def unit(self) -> Unit:
         """The unit of the values."""
         return Unit.of(self.model_output, self.reader.model.link)
+
+
+def background_rows(reader: Reader, rows: Rows) -> Matrix:
+    """Return the rows of a background as the trees see them; refuse one that is empty, or on which trees disagree."""
+    if len(rows.matrix) == 0:
+        raise InputError("data has no rows; the background needs at least one")
+    reader.verify(rows.matrix, "data")
+    return rows.matrix
 
 
 def compiled(

@@ -16,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 import arborshap
 from arborshap import InputError, TreeExplainer, VerificationError
+from support import oracle
 
 NAMES = ["a", "b", "c", "d"]
 RNG = np.random.default_rng(0)
@@ -86,13 +87,46 @@ class TestArguments:
 
 
 class TestPathDependentWithData:
+    """Branches are weighted by the rows of data, as in shap, and not by the training rows."""
+
+    ROWS = FRAME.iloc[:25]
+
+    def explained(self, **settings: Any) -> TreeExplainer:
+        return TreeExplainer(FOREST, self.ROWS, feature_perturbation="tree_path_dependent", **settings)
+
+    @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 3.0, 25)])
+    def test_it_is_the_definition(self, weights: Any) -> None:
+        explainer = self.explained(sample_weight=weights)
+        assert explainer.feature_perturbation == "tree_path_dependent"
+        X = FRAME.to_numpy()[40:44]
+        expected = [_path_dependent(self.ROWS.to_numpy(), np.ones(25) if weights is None else weights, x) for x in X]
+        np.testing.assert_allclose(explainer.shap_values(X), expected, atol=1e-12)
+        np.testing.assert_allclose(explainer(X).predictions, FOREST.predict(FRAME)[40:44])
+        assert np.abs(explainer.shap_values(X) - TreeExplainer(FOREST).shap_values(X)).max() > 1e-2
+
+    def test_it_is_shaps(self) -> None:
+        for model in (FOREST, BOOSTED):
+            data = FRAME.sample(500, replace=True, random_state=0) if model is FOREST else FRAME
+            ours = TreeExplainer(model, data, feature_perturbation="tree_path_dependent")
+            theirs = shap.TreeExplainer(
+                model, shap.maskers.Independent(data, len(data)), feature_perturbation="tree_path_dependent"
+            )
+            np.testing.assert_allclose(ours.shap_values(FRAME), theirs.shap_values(FRAME), atol=1e-5)
+
+    def test_the_training_rows_give_what_the_model_has(self) -> None:
+        model = RandomForestRegressor(4, bootstrap=False, max_features=2, random_state=0).fit(FRAME, Y)
+        explainer = TreeExplainer(model, FRAME, feature_perturbation="tree_path_dependent")
+        np.testing.assert_array_equal(explainer.shap_values(FRAME), TreeExplainer(model).shap_values(FRAME))
+
+    def test_it_is_saved(self) -> None:
+        loaded = TreeExplainer.from_bytes(self.explained().to_bytes())
+        np.testing.assert_array_equal(loaded.shap_values(FRAME), self.explained().shap_values(FRAME))
+
     def test_the_data_name_the_columns(self) -> None:
         plain = RandomForestRegressor(4, max_depth=3, random_state=0).fit(FRAME.to_numpy(), Y)
-        with pytest.warns(UserWarning, match="whereas shap would weigh them by data; here data only names the columns"):
-            explainer = TreeExplainer(plain, FRAME, feature_perturbation="tree_path_dependent")
+        explainer = TreeExplainer(plain, self.ROWS, feature_perturbation="tree_path_dependent")
         assert explainer.feature_names == NAMES
-        expected = TreeExplainer(plain).shap_values(FRAME.to_numpy())
-        np.testing.assert_array_equal(explainer.shap_values(FRAME[NAMES[::-1]]), expected)
+        np.testing.assert_array_equal(explainer.shap_values(FRAME[NAMES[::-1]]), self.explained().shap_values(FRAME))
 
     def test_the_data_verify(self) -> None:
         class Wrong(xgboost.XGBRegressor):
@@ -102,16 +136,35 @@ class TestPathDependentWithData:
                 return booster
 
         wrong = Wrong(n_estimators=2, n_jobs=1).fit(FRAME, Y)
-        with pytest.warns(UserWarning, match="by data"), pytest.raises(VerificationError):
+        with pytest.raises(VerificationError):
             TreeExplainer(wrong, FRAME, feature_perturbation="tree_path_dependent")
 
-    def test_weights_have_no_use(self) -> None:
-        weights = np.ones(len(FRAME))
-        with (
-            pytest.warns(UserWarning, match="by data"),
-            pytest.raises(InputError, match="path-dependent values do not use them"),
-        ):
-            TreeExplainer(FOREST, FRAME, feature_perturbation="tree_path_dependent", sample_weight=weights)
+    def test_no_rows_are_refused(self) -> None:
+        with pytest.raises(InputError, match="data has no rows"):
+            TreeExplainer(FOREST, FRAME[:0], feature_perturbation="tree_path_dependent")
+
+
+def _path_dependent(rows: np.ndarray, weights: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The Shapley values of x over all coalitions; absent players go where the weighted rows go."""
+
+    def worth(tree: Any, node: int, reach: np.ndarray, present: tuple[int, ...]) -> float:
+        left, feature = tree.children_left[node], tree.feature[node]
+        if left == -1:
+            return float(tree.value[node, 0, 0])
+        goes = rows[:, feature].astype(np.float32) <= tree.threshold[node]
+        sides = ((left, reach & goes), (tree.children_right[node], reach & ~goes))
+        if feature in present:
+            child, there = sides[0 if np.float32(x[feature]) <= tree.threshold[node] else 1]
+            return worth(tree, child, there, present)
+        shares = np.array([weights[there].sum() for _, there in sides])
+        shares = shares / shares.sum() if shares.sum() else np.array([0.5, 0.5])
+        return float(sum(s * worth(tree, *side, present) for s, side in zip(shares, sides, strict=True)))
+
+    everything = np.ones(len(rows), dtype=bool)
+    coalitions = [tuple(j for j in range(len(x)) if bits >> j & 1) for bits in range(1 << len(x))]
+    trees = [tree.tree_ for tree in FOREST.estimators_]
+    worths = [np.mean([worth(tree, 0, everything, present) for tree in trees]) for present in coalitions]
+    return oracle.shapley(np.array(worths)[:, np.newaxis, np.newaxis])[0, :, 0]
 
 
 class TestBackgrounds:
