@@ -74,6 +74,10 @@ test-spark: .venvs/spark/.wheel ## Run the Spark tests on a real Spark; on Debia
 test-ray: .venvs/ray/.wheel ## Test the recipe for Ray on a real Ray
 	RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 .venvs/ray/bin/python -m pytest --quiet tests/python/distributed/test_ray.py
 
+.PHONY: compat
+compat: .venvs/compat/.wheel ## Run shap's own tests with our adapter in place of its explainer, and list what differs and why
+	.venvs/compat/bin/python scripts/compat.py $(OPTIONS)
+
 # The header, if there is one, lets the browser render the formulas between dollar signs.
 RUSTDOC_FLAGS := -D warnings $(if $(wildcard src/katex.html),--html-in-header src/katex.html)
 
@@ -234,7 +238,10 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	$(PEERS) -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
-.venvs/docs/.ready .venvs/more/.ready .venvs/spark/.ready .venvs/ray/.ready: .venvs/%/.ready: pyproject.toml
+# The newest interpreter gets the newest shap.
+.venvs/compat/.ready: PYTHON = $(shell scripts/pythons.sh | tail -n 1 | cut -d ' ' -f 2-)
+
+.venvs/docs/.ready .venvs/more/.ready .venvs/spark/.ready .venvs/ray/.ready .venvs/compat/.ready: .venvs/%/.ready: pyproject.toml
 	$(call venv,.venvs/$*)
 	.venvs/$*/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	.venvs/$*/bin/python -m pip install --quiet --group $*
@@ -249,7 +256,7 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	.venvs/tools/bin/python -m pip install --quiet --group tools
 	touch $@
 
-.venvs/more/.wheel .venvs/tools/.wheel .venvs/spark/.wheel .venvs/ray/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
+.venvs/more/.wheel .venvs/tools/.wheel .venvs/spark/.wheel .venvs/ray/.wheel .venvs/compat/.wheel: .venvs/%/.wheel: .venvs/%/.ready target/wheel/.built
 	.venvs/$*/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 

@@ -131,7 +131,7 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
     @property
     def masker(self) -> Any:
         """The background as a masker of shap, with all rows."""
-        return self._given.masker()
+        return self._given.masker() if "_given" in self.__dict__ else self.__dict__["masker"]
 
     @property
     def model(self) -> Any:
@@ -140,6 +140,8 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
         It is made when it is first asked for, and no value depends on it. If shap cannot read the model, such as a
         pipeline, it is the model as it was given.
         """
+        if "_given" not in self.__dict__:  # `shap.Explainer` turns itself into this class, and asks before `__init__`
+            return self.__dict__["model"]
         data = self.data if self.feature_perturbation == "tree_path_dependent" else None
         return self._given.ensemble(data, self.model_output)
 

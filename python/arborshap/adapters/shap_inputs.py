@@ -244,7 +244,7 @@ def by_position(X: Any, names: Sequence[str]) -> Any:
     theirs = [str(name) for name in labels_of(X)]
     if theirs == list(names) or any(name in theirs and theirs[j] != name for j, name in enumerate(names)):
         return None
-    return X.set_axis(list(names), axis=-1 if isinstance(X, pd.DataFrame) else 0)
+    return X.set_axis(list(names), axis=1 if isinstance(X, pd.DataFrame) else 0)
 
 
 def explanation_of_shap(
