@@ -1,4 +1,4 @@
-"""The command ``arborshap``: explain the rows of a file, inspect a model file, or run a demonstration."""
+"""The command ``arborshap``: explain rows, sketch and compare populations, inspect a model, or run a demonstration."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from arborshap import demo
-from arborshap.cli import arguments, explain, inspect
+from arborshap.cli import arguments, drift, explain, inspect, sketch
 from arborshap.exceptions import ArborshapError
 
 REFUSED, INTERRUPTED, TERMINATED = 1, 130, 143
+
+_COMMANDS = {
+    "explain": explain.explain,
+    "sketch": sketch.sketch,
+    "drift": drift.drift,
+    "inspect": inspect.inspect,
+}
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -27,12 +34,9 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         with _ending_cleanly():
-            if options.command == "explain":
-                explain.explain(options)
-            elif options.command == "inspect":
-                inspect.inspect(options)
-            else:
+            if options.command == "demo":
                 return demo.main()
+            _COMMANDS[options.command](options)
             sys.stdout.flush()
     except KeyboardInterrupt:
         print("arborshap: interrupted", file=sys.stderr)

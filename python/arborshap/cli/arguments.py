@@ -21,6 +21,8 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"arborshap {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_explain(commands)
+    _add_sketch(commands)
+    _add_drift(commands)
     inspect = commands.add_parser(
         "inspect", help="describe a model file", description="Describe a model file or a saved explainer."
     )
@@ -54,12 +56,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         required=True,
         help="where to write the values: .csv, .tsv, .csv.gz, .parquet or .npy",
     )
-    add(
-        "--groups",
-        type=Path,
-        metavar="FILE",
-        help='columns that play as one player, as JSON: {"name": ["column", ...], ...}',
-    )
+    _add_groups(explain)
     add(
         "--index",
         choices=["shapley", "taylor", "interaction", "banzhaf"],
@@ -76,31 +73,107 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="COLUMN",
         help="copy this column of the rows to the output; can be given several times",
     )
+    _add_skipping(explain)
     add(
+        "--with-prediction",
+        action="store_true",
+        help="also write the base value and the prediction of each row, to which the values add up",
+    )
+    _add_dialect(explain)
+    add("--report", type=Path, metavar="FILE", help="also write an HTML report of the first 5000 rows")
+    _add_run(explain)
+    _add_memory(explain)
+    add("--chunk-rows", type=_positive, metavar="N", help="number of rows to read and explain at a time")
+
+
+def _add_sketch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sketch = commands.add_parser(
+        "sketch",
+        help="count the rows of a file, to compare them with others later",
+        description="Count what the model's trees see of the rows of a file, and write these counts. Two such files, "
+        "for example of two weeks, can be compared by arborshap drift when the rows are gone.",
+        epilog=_EXIT,
+    )
+    add = sketch.add_argument
+    add("model", metavar="MODEL", type=Path, help="a model file or a saved explainer")
+    add("rows", metavar="ROWS", type=Path, help="the rows: .csv, .tsv, .csv.gz, .parquet or .npy, or - for CSV")
+    add("--out", type=Path, metavar="FILE", required=True, help="where to write the counts, such as week40.bg")
+    add("--minimum-rows", type=_positive, metavar="N", help="refuse to write counts of fewer rows, for privacy")
+    add("--no-error-bars", action="store_true", help="leave out what standard errors need, for a much smaller file")
+    add("--model-output", choices=["raw", "prediction", "probability"], help="the unit of comparisons (default: raw)")
+    _add_groups(sketch)
+    _add_skipping(sketch)
+    _add_dialect(sketch)
+    _add_run(sketch)
+
+
+def _add_drift(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    drift = commands.add_parser(
+        "drift",
+        help="explain what moved the mean prediction between sketches",
+        description="Explain what moved the mean prediction from the rows of one sketch to those of others, which come "
+        "in the order of time. Periods are named after the files.",
+        epilog=_EXIT,
+    )
+    add = drift.add_argument
+    add("model", metavar="MODEL", type=Path, help="the model file or saved explainer that the sketches were made with")
+    add("sketches", metavar="SKETCH", type=Path, nargs="+", help="two or more files of arborshap sketch")
+    add("--out", type=_output, metavar="FILE", help="also write all numbers: .csv, .tsv, .csv.gz or .parquet")
+    add("--report", type=Path, metavar="FILE", help="also write an HTML page")
+    add(
+        "--since",
+        choices=["first", "previous"],
+        default="first",
+        help="compare each period with the first one or with the one before it (default: first)",
+    )
+    add("--index", choices=["shapley", "banzhaf"], default="shapley", help="what to compute (default: shapley)")
+    add("--raw", action="store_true", help="compare the raw output, whatever the sketches were made for")
+    _add_dialect(drift)
+    _add_run(drift)
+    _add_memory(drift)
+
+
+def _add_groups(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--groups",
+        type=Path,
+        metavar="FILE",
+        help='columns that play as one player, as JSON: {"name": ["column", ...], ...}',
+    )
+
+
+def _add_skipping(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--ignore",
         action="append",
         default=[],
         metavar="COLUMN",
         help="skip this column of the files; can be given several times",
     )
-    add("--ignore-unknown", action="store_true", help="skip all columns of the files that the model does not know")
-    add(
-        "--with-prediction",
-        action="store_true",
-        help="also write the base value and the prediction of each row, to which the values add up",
+    command.add_argument(
+        "--ignore-unknown", action="store_true", help="skip all columns of the files that the model does not know"
     )
+
+
+def _add_dialect(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
     add("--sep", type=_separator, metavar="CHAR", help="what separates the cells of CSV files (default: a comma)")
     add("--decimal", choices=[".", ","], default=".", help="the decimal point of CSV files (default: .)")
-    add("--report", type=Path, metavar="FILE", help="also write an HTML report of the first 5000 rows")
+
+
+def _add_run(command: argparse.ArgumentParser) -> None:
+    add = command.add_argument
     add("--json", action="store_true", help="print a summary, or the error, as JSON")
     add("--jobs", type=int, metavar="N", help="number of threads (default: -1, every core)")
-    add(
+
+
+def _add_memory(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--memory-limit",
         type=_bytes,
         metavar="BYTES",
         help="most memory for the engine's tables, such as 500MB or 2GiB",
     )
-    add("--chunk-rows", type=_positive, metavar="N", help="number of rows to read and explain at a time")
 
 
 def _output(text: str) -> Path:

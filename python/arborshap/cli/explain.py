@@ -6,8 +6,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,11 +15,11 @@ from numpy.typing import NDArray
 
 from arborshap import TreeExplainer, __version__
 from arborshap._util.progress import Report, reporting
-from arborshap._util.whole_files import appearing_whole
 from arborshap.cli.dialect import Dialect
 from arborshap.cli.endings import STANDARD, ending_of
 from arborshap.cli.explainers import explainer_of
 from arborshap.cli.files import inputs_of
+from arborshap.cli.paths import check_outputs, output_file
 from arborshap.cli.results import Results
 from arborshap.cli.table import Batch, ChosenColumns, Table, choose_columns
 from arborshap.exceptions import InputError
@@ -52,21 +51,11 @@ def explain(options: argparse.Namespace) -> None:
             texts=explainer.state.reader.texts,
             spaces_are_underscores=explainer.state.columns.spaces_are_underscores,
         )
-        with _output(options.out) as file:
+        with output_file(options.out) as file:
             n_rows = _write_all(explainer, rows, columns, file, options)
             if options.report is not None:  # before the values appear, so that both files appear or neither does
                 _report(explainer, rows, columns, options.index, options.report)
     _summarise(explainer, n_rows, time.perf_counter() - start, options)
-
-
-@contextmanager
-def _output(path: Path) -> Iterator[IO[bytes]]:
-    """Open the output, which appears only when it is complete, unless it is standard output."""
-    if path == STANDARD:
-        yield sys.stdout.buffer
-        return
-    with appearing_whole(path) as beside, beside.open("wb") as file:
-        yield file
 
 
 def _write_all(
@@ -141,20 +130,11 @@ def _report(explainer: TreeExplainer, rows: Table, columns: ChosenColumns, index
 
 def _check_paths(options: argparse.Namespace) -> None:
     """Refuse, before any work, outputs that cannot be written or that are also inputs."""
-    outputs = [path for path in (options.out, options.report) if path is not None and path != STANDARD]
-    inputs = [path for path in (options.model, options.background, options.rows, options.groups) if path is not None]
     if options.rows == STANDARD and options.background == STANDARD:
         raise InputError("the rows and the background cannot both come from standard input; name a file for one")
     if options.out == STANDARD and options.json:
         raise InputError("--json prints a summary where the values would go; write the values to a file")
-    for path in outputs:
-        if path.is_dir():
-            raise InputError(f"{str(path)!r} is a directory; name a file to write")
-        if not path.parent.is_dir():
-            raise InputError(f"{str(path)!r} cannot be written: there is no directory {str(path.parent)!r}")
-        for read in inputs:
-            if path.exists() and read.exists() and path.samefile(read):
-                raise InputError(f"{str(path)!r} is also an input; write the output to another file")
+    check_outputs([options.out, options.report], [options.model, options.background, options.rows, options.groups])
     if options.report is not None and options.report.resolve() == options.out.resolve():
         raise InputError(f"the report and the values cannot both be written to {str(options.out)!r}; name two files")
     is_npy = ending_of(options.out) == ".npy"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from arborshap.cli.files import Inputs
 from arborshap.cli.table import Table, choose_columns
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
-from arborshap.models import load
+from arborshap.models import Model, load
 from arborshap.models.recoding import text_columns
 
 _PAIRWISE = ("softmax", "signed square")
@@ -30,43 +30,52 @@ def explainer_of(options: argparse.Namespace, rows: Table, inputs: Inputs) -> Tr
     if is_saved(options.model):
         return _saved(options, rows)
     background = None if options.background is None else inputs.open(options.background, "background")
-    _check_ignored(options.ignore, [rows] if background is None else [rows, background])
+    check_ignored(options.ignore, [rows] if background is None else [rows, background])
     set_apart = [*options.ignore, *options.id]
-    names = (background or rows).names
-    labels = (background or rows).index
-    names = None if names is None else [name for name in names if name not in (*set_apart, *labels)]
-    model = load(str(options.model), feature_names=names)
-    own_names, n_features = model.column_names, model.n_columns
-    keywords: dict[str, Any] = {
-        "groups": None if options.groups is None else read_groups(options.groups),
-        # A model that names its columns keeps its own names; any other model gets them from the file.
-        "feature_names": names if own_names is None and names is not None and len(names) == n_features else None,
-        "n_jobs": options.jobs,
-        "memory_limit": options.memory_limit,
-    }
+    model, keywords = model_for(options, background or rows, set_apart)
+    keywords |= {"memory_limit": options.memory_limit}
     if background is None:
         return TreeExplainer(model, model_output=options.model_output or "raw", **keywords)
-    columns = choose_columns(
-        background,
-        own_names,
-        n_features,
-        ignored=set_apart,
-        ignores_unknown=options.ignore_unknown,
-        texts=text_columns(model.encode, n_features),
-        spaces_are_underscores=model.spaces_are_underscores,
-    )
-    batches = (batch.rows for batch in background.batches(columns, _BACKGROUND_ROWS))
+    batches = batches_of(background, model, set_apart, options)
     try:
         output: OutputName = options.model_output or "raw"
         if output == "raw" or model.link.name not in _PAIRWISE:
-            return TreeExplainer.from_batches(model, _some(batches, background), model_output=output, **keywords)
-        data = _joined(list(_some(batches, background)))
+            return TreeExplainer.from_batches(model, some_rows(batches, background), model_output=output, **keywords)
+        data = _joined(list(some_rows(batches, background)))
         return TreeExplainer(model, data, model_output=output, **keywords)
     except InputError as error:
         # A message about the rows begins with their name; all others are about other options.
         if str(background.path) in str(error) or not str(error).startswith(("data", "batch")):
             raise
         raise InputError(f"background {str(background.path)!r}: {error}") from error
+
+
+def model_for(options: argparse.Namespace, table: Table, set_apart: Sequence[str] = ()) -> tuple[Model, dict[str, Any]]:
+    """Read the model file, and return the groups, names and threads for an explainer of the rows of a file."""
+    names = table.names
+    names = None if names is None else [name for name in names if name not in (*set_apart, *table.index)]
+    model = load(str(options.model), feature_names=names)
+    fit = model.column_names is None and names is not None and len(names) == model.n_columns
+    return model, {
+        "groups": None if options.groups is None else read_groups(options.groups),
+        # A model that names its columns keeps its own names; any other model gets them from the file.
+        "feature_names": names if fit else None,
+        "n_jobs": options.jobs,
+    }
+
+
+def batches_of(table: Table, model: Model, set_apart: Sequence[str], options: argparse.Namespace) -> Iterator[Any]:
+    """Read the rows of a file for a model, some at a time."""
+    columns = choose_columns(
+        table,
+        model.column_names,
+        model.n_columns,
+        ignored=set_apart,
+        ignores_unknown=options.ignore_unknown,
+        texts=text_columns(model.encode, model.n_columns),
+        spaces_are_underscores=model.spaces_are_underscores,
+    )
+    return (batch.rows for batch in table.batches(columns, _BACKGROUND_ROWS))
 
 
 def is_saved(path: Path) -> bool:
@@ -88,22 +97,23 @@ def _saved(options: argparse.Namespace, rows: Table) -> TreeExplainer:
             raise InputError(
                 f"{str(options.model)!r} is a saved explainer, which includes this setting; leave out {option}"
             )
-    _check_ignored(options.ignore, [rows])
+    check_ignored(options.ignore, [rows])
     explainer = TreeExplainer.load(options.model, n_jobs=options.jobs, memory_limit=options.memory_limit)
     if explainer.facts().model_output in ("log_loss", "squared_error"):
         raise InputError(f"{str(options.model)!r} explains losses, which need labels; explain them from Python")
     return explainer
 
 
-def _some(batches: Iterator[Any], background: Table) -> Iterator[Any]:
+def some_rows(batches: Iterator[Any], table: Table) -> Iterator[Any]:
+    """Yield the batches; raise `InputError` if there are none."""
     first = next(batches, None)
     if first is None:
-        raise InputError(f"background {str(background.path)!r} has no rows")
+        raise InputError(f"{table.what} {str(table.path)!r} has no rows")
     yield first
     yield from batches
 
 
-def _check_ignored(names: list[str], tables: list[Table]) -> None:
+def check_ignored(names: list[str], tables: list[Table]) -> None:
     """Refuse a name that no file has, because it is probably misspelled."""
     for name in names:
         if not any(name in (table.names or ()) for table in tables):

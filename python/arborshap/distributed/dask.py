@@ -34,6 +34,7 @@ def background(
     feature_names: Sequence[str] | None = None,
     verify: bool = True,
     model_output: OutputName = "raw",
+    error_bars: bool = False,
     n_jobs: int = 1,
 ) -> Background:
     """Count a background where its partitions are, and merge the counts.
@@ -52,6 +53,9 @@ def background(
         As for `TreeExplainer`.
     model_output
         What the background will be used to explain, as for `Background`.
+    error_bars
+        Whether to keep what the standard errors of `Background.contrast` need. These errors depend on the partitions,
+        because rows are dealt out within each partition; no other number does.
     sample_weight
         The weight of each row: a Dask array or series with the partitions of `data`.
     verify
@@ -71,7 +75,8 @@ def background(
     sent = _broadcast(ShippedExplainer.of(reader, "shapley", n_jobs))
     count = _delayed(tasks.background_of)
     counted = [
-        count(sent, piece, some, f"partition {i}") for i, (piece, some) in enumerate(zip(rows, weights, strict=True))
+        count(sent, piece, some, f"partition {i}", error_bars=error_bars)
+        for i, (piece, some) in enumerate(zip(rows, weights, strict=True))
     ]
     return _reduced(tasks.merged, counted)
 

@@ -37,6 +37,7 @@ def background(
     feature_names: Sequence[str] | None = None,
     verify: bool = True,
     model_output: OutputName = "raw",
+    error_bars: bool = False,
 ) -> Background:
     """Count a background where its partitions are, and merge the counts.
 
@@ -53,6 +54,9 @@ def background(
         As for `TreeExplainer`.
     model_output
         What the background will be used to explain, as for `Background`.
+    error_bars
+        Whether to keep what the standard errors of `Background.contrast` need. These errors depend on the partitions,
+        because rows are dealt out within each partition; no other number does.
     sample_weight
         The name of the column with the weight of each row.
     verify
@@ -71,7 +75,9 @@ def background(
     def counted(batches: Iterator[Any]) -> Iterator[Any]:
         where = _here()
         parts = (
-            tasks.background_of(sent.value, batch.select(features), _column(batch, sample_weight), where)
+            tasks.background_of(
+                sent.value, batch.select(features), _column(batch, sample_weight), where, error_bars=error_bars
+            )
             for batch in batches
         )
         yield from _in_one(tasks.merged, parts)

@@ -51,7 +51,9 @@ def reader(
     )
 
 
-def background_of(sent: ShippedExplainer, rows: Any, weights: Any, where: str) -> Background:
+def background_of(
+    sent: ShippedExplainer, rows: Any, weights: Any, where: str, *, error_bars: bool = False
+) -> Background:
     """Count one part of the background."""
     with naming(where):
         explainer = sent.explainer()
@@ -60,7 +62,7 @@ def background_of(sent: ShippedExplainer, rows: Any, weights: Any, where: str) -
                 raise InputError(f"sample_weight has {len(weights)} weights, but there are {len(rows)} rows")
             if not np.any(weights):  # rows of weight 0 do not count, and a part may have no others
                 rows, weights = rows[:0], None
-        return explainer.background_part(rows, sample_weight=weights)
+        return explainer.background_part(rows, sample_weight=weights, error_bars=error_bars)
 
 
 def merged(parts: Iterable[Background]) -> Background:

@@ -52,8 +52,10 @@ def counted(model: Any, populations: Any, what: str, options: Options) -> dict[s
     if options.model_output is not None:
         checked_choice("model_output", options.model_output, MODEL_OUTPUTS)
     state = getattr(model, "state", None)
-    if isinstance(state, State) and (options.groups is not None or options.model_output is not None):
-        raise InputError("an explainer brings its own groups and model_output; leave them out")
+    if isinstance(state, State):
+        possible = options.model_output in (None, "raw", state.model_output)
+        if options.groups is not None or not possible:
+            raise InputError("an explainer brings its own groups and model_output; leave them out")
     found = {}
     for name, rows in populations.items():
         try:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.result.comparison import Comparison, long_frame, position_of
+from arborshap.result.comparison import Comparison, frame_of_columns, long_columns, position_of
 from arborshap.result.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class CohortContrasts(Comparison):
             values, errors = self.values[at], None if self.standard_error is None else self.standard_error[at]
         columns = {"cohort": [line[0] for line in lines], "against": [line[1] for line in lines]}
         names = {"player": self.feature_names} | ({"output": self.output_names} if self.output_names else {})
-        return long_frame(columns, values, errors, names)
+        return frame_of_columns(long_columns(columns, values, errors, names))
 
     def plot(
         self,

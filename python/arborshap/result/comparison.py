@@ -79,8 +79,10 @@ def position_of(name: object, names: list[str], what: str) -> int:
     raise InputError(f"there is no {what} {name!r}; there are {', '.join(map(repr, names[:10]))}")
 
 
-def long_frame(columns: dict[str, list[Any]], values: Array, errors: Array | None, names: dict[str, list[str]]) -> Any:
-    """Return a pandas DataFrame with one line per value.
+def long_columns(
+    columns: dict[str, list[Any]], values: Array, errors: Array | None, names: dict[str, list[str]]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table with one line per value.
 
     Parameters
     ----------
@@ -91,15 +93,20 @@ def long_frame(columns: dict[str, list[Any]], values: Array, errors: Array | Non
     names
         The names of the players and, if there are several, of the outputs.
     """
+    each = int(np.prod(values.shape[1:]))
+    table = {name: np.repeat(np.array(cells, dtype=object), each) for name, cells in columns.items()}
+    grids = np.indices(values.shape)
+    for axis, (name, along) in enumerate(names.items(), start=1):
+        table[name] = np.array(along, dtype=object)[grids[axis].ravel()]
+    table["value"] = values.ravel()
+    table["standard_error"] = np.full(values.size, np.nan) if errors is None else errors.ravel()
+    return table
+
+
+def frame_of_columns(columns: dict[str, NDArray[Any]]) -> Any:
+    """Return a pandas DataFrame."""
     try:
         import pandas as pd
     except ImportError as missing:
         raise ImportError("to_frame() makes a pandas DataFrame: pip install pandas") from missing
-    each = int(np.prod(values.shape[1:]))
-    frame: dict[str, Any] = {name: [cell for cell in cells for _ in range(each)] for name, cells in columns.items()}
-    grids = np.indices(values.shape)
-    for axis, (name, along) in enumerate(names.items(), start=1):
-        frame[name] = np.array(along, dtype=object)[grids[axis].ravel()]
-    frame["value"] = values.ravel()
-    frame["standard_error"] = np.full(values.size, np.nan) if errors is None else errors.ravel()
-    return pd.DataFrame(frame)
+    return pd.DataFrame(columns)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.result.comparison import Comparison, long_frame, position_of
+from arborshap.result.comparison import Comparison, frame_of_columns, long_columns, position_of
 from arborshap.result.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -65,10 +65,14 @@ class Drift(Comparison):
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one line per value: period, since, player, output if several, value."""
+        return frame_of_columns(self.columns())
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of `to_frame` as arrays."""
         later = self.periods[1:]
         earlier = [self.periods[0]] * len(later) if self.since == "first" else self.periods[:-1]
         names = {"player": self.feature_names} | ({"output": self.output_names} if self.output_names else {})
-        return long_frame({"period": later, "since": earlier}, self.values, self.standard_error, names)
+        return long_columns({"period": later, "since": earlier}, self.values, self.standard_error, names)
 
     def plot(self, *, output: int | str | None = None, max_display: int = 7, ax: Axes | None = None) -> Axes:
         """Draw the contributions over the periods, stacked above and below zero. Needs matplotlib.

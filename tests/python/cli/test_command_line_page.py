@@ -40,12 +40,17 @@ def test_commands_run_and_print_what_is_shown(tmp_path: Path, monkeypatch: pytes
         if block["shown"] is not None:
             assert done.stdout == block["shown"]
     made = {path.name for path in tmp_path.iterdir()}
-    assert {"values.csv", "top.csv", "pairs.parquet", "values.npy", "page.html", "grouped.csv"} <= made
+    assert {"values.csv", "top.csv", "pairs.parquet", "values.npy", "page.html", "grouped.csv", "drift.html"} <= made
 
 
 def test_every_option_is_in_the_table() -> None:
     (commands,) = [action for action in parser()._actions if action.dest == "command"]
-    explain = commands.choices["explain"]  # type: ignore[index]
-    options = {option for action in explain._actions for option in action.option_strings if option.startswith("--")}
+    options = {
+        option
+        for name in ("explain", "sketch", "drift")
+        for action in commands.choices[name]._actions  # type: ignore[index]
+        for option in action.option_strings
+        if option.startswith("--")
+    }
     named = set(re.findall(r"^\| `(--[a-z0-9-]+)", PAGE.read_text(encoding="utf-8"), re.M))
     assert named == options - {"--help"}

@@ -20,7 +20,7 @@ import pytest
 from distributed import Client, LocalCluster
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
 
-from arborshap import Background, InputError, ModelError, TreeExplainer
+from arborshap import Background, InputError, ModelError, TreeExplainer, drift_contributions
 from arborshap.distributed import dask as on_dask
 from arborshap.distributed.shipped import ShippedExplainer
 from arborshap.explain.state import State
@@ -79,6 +79,24 @@ def test_background_of_any_partitions(client: Client) -> None:
     grouped = on_dask.background(MODEL, frame[list("edcba")], sample_weight=frame["w"], groups=groups)
     assert grouped.to_bytes() == Background(MODEL, FRAME, sample_weight=WEIGHTS, groups=groups).to_bytes()
     assert TreeExplainer(MODEL, grouped).feature_names == ["pair", "b", "c", "e"]
+
+
+@pytest.mark.parametrize("output", ["raw", "prediction"])
+def test_populations_counted_where_they_are_can_be_compared(client: Client, output: Any) -> None:
+    model = lightgbm_cases.train("positive", objective="poisson")
+    cuts = X[:150], X[150:]
+    here = [Background(model, rows, model_output=output) for rows in cuts]
+    there = [on_dask.background(model, chunked(rows), model_output=output, error_bars=True) for rows in cuts]
+    change = there[1].contrast(there[0], model=model)
+    np.testing.assert_array_equal(change.values, here[1].contrast(here[0]).values)
+    assert change.model_output == output
+    assert change.standard_error is not None
+    in_one = [Background(model, rows, model_output=output, error_bars=True) for rows in cuts]
+    expected = in_one[1].contrast(in_one[0]).standard_error
+    assert expected is not None
+    np.testing.assert_allclose(change.standard_error, expected, rtol=0.6)  # the deals are others
+    drift = drift_contributions(model, {"before": there[0], "after": there[1]})
+    np.testing.assert_array_equal(drift.values[0], change.values)
 
 
 def test_predictions_after_the_link(client: Client) -> None:

@@ -76,6 +76,16 @@ def test_background_of_any_partitions(spark: SparkSession) -> None:
     assert weighted.to_bytes() == expected.to_bytes()
 
 
+def test_populations_counted_where_they_are_can_be_compared(spark: SparkSession) -> None:
+    cuts = FRAME[:150], FRAME[150:]
+    here = [Background(MODEL, rows) for rows in cuts]
+    there = [on_spark.background(MODEL, spark.createDataFrame(rows).repartition(3), error_bars=True) for rows in cuts]
+    change = there[1].contrast(there[0], model=MODEL)
+    np.testing.assert_array_equal(change.values, here[1].contrast(here[0]).values)
+    assert change.standard_error is not None
+    assert change.standard_error.max() > 0.0
+
+
 def test_explanations_have_keys_names_and_types(spark: SparkSession) -> None:
     explained = on_spark.explain(EXPLAINER, table(spark), keep=["key"])
     assert [(field.name, field.dataType.simpleString()) for field in explained.schema] == [

@@ -136,7 +136,7 @@ def test_bad_input() -> None:
         with pytest.raises(InputError, match=r"against|since"):
             call(MODEL, COHORTS, "last")  # type: ignore[arg-type]
         with pytest.raises(InputError, match="brings its own"):
-            call(TreeExplainer(MODEL, X), COHORTS, model_output="raw")
+            call(TreeExplainer(MODEL, X), COHORTS, model_output="prediction")
     other = RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, Y > 0)
     with pytest.raises(InputError, match="do not belong together"):
         cohort_contrasts(MODEL, COHORTS | {"c": Background(other, X)})
