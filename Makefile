@@ -229,8 +229,9 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	.venv/bin/maturin build --locked --release --quiet --out target/wheel
 	touch $@
 
+# The newest interpreter has the newest peers.
 .venvs/peers/.ready: benches/python/peers.txt
-	$(call venv,.venvs/peers)
+	"$$(scripts/pythons.sh --newest)" -m venv --clear .venvs/peers
 	$(PEERS) -m pip install --quiet --requirement $<
 	touch $@
 
@@ -260,9 +261,9 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	.venvs/$*/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
-# If it does not build, the table says so.
+# The oldest interpreter is the likeliest to build it. If it does not build, the table says so.
 .venvs/fasttreeshap/.tried: benches/python/fasttreeshap.txt
-	$(call venv,.venvs/fasttreeshap)
+	"$$(scripts/pythons.sh --oldest)" -m venv --clear .venvs/fasttreeshap
 	.venvs/fasttreeshap/bin/python -m pip install --quiet --requirement $< \
 		&& .venvs/fasttreeshap/bin/python -m pip install --quiet --no-build-isolation fasttreeshap==0.1.6 \
 		|| echo "fasttreeshap does not build for this Python, so it is left out"

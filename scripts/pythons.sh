@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists the CPython interpreters (3.11 or later) on this machine that really work here, one per minor version, as
 # lines of "version path", the oldest first. With --main, prints only the path of the one to work with: what `python3`
-# means to the user if that will do, otherwise the newest.
+# means to the user if that will do, otherwise the newest. With --newest or --oldest, prints only the path of that one.
 #
 # Every candidate is run before it is believed: a pyenv shim may exist and still refuse to start in this directory,
 # and a distribution's Python may lack ensurepip, without which it cannot make virtual environments.
@@ -32,17 +32,24 @@ interpreters() {
     done | sort -s -k1,1n -k2,2nr | awk '!seen[$1]++ { sub(/ [0-9]+ /, " "); print "3." $0 }'
 }
 
-if [ "${1:-}" = --main ]; then
-    if found=$(python3 -I -c "$probe" 2>/dev/null </dev/null); then
-        echo "${found#* * }"
-    else
-        found=$(interpreters | tail -n 1)
-        if [ -z "$found" ]; then
-            echo "no working CPython 3.11 or later found, neither on PATH nor under pyenv" >&2
-            exit 1
+# Prints the path in the first line of its input; an error if there is none.
+path() {
+    IFS= read -r found || {
+        echo "no working CPython 3.11 or later found, neither on PATH nor under pyenv" >&2
+        return 1
+    }
+    echo "${found#* }"
+}
+
+case "${1:-}" in
+    --main)
+        if found=$(python3 -I -c "$probe" 2>/dev/null </dev/null); then
+            echo "${found#* * }"
+        else
+            interpreters | tail -n 1 | path
         fi
-        echo "${found#* }"
-    fi
-else
-    interpreters
-fi
+        ;;
+    --newest) interpreters | tail -n 1 | path ;;
+    --oldest) interpreters | head -n 1 | path ;;
+    *) interpreters ;;
+esac

@@ -66,6 +66,57 @@ def _woodelf_values(explainers: list[Any], rows: Any) -> Array:
     return values[0] if len(values) == 1 else np.stack(values, axis=-1)
 
 
+@dataclass(frozen=True)
+class _Shapiq:
+    """One explainer of shapiq per class. For 100,000 pairs of rows or more, shapiq itself asks woodelf."""
+
+    explainers: list[Any]
+
+    @staticmethod
+    def of(model: Any, background: Array | None, index: str = "SV", order: int = 1) -> "_Shapiq":
+        shapiq = importlib.import_module("shapiq")
+        against: dict[str, Any] = {"mode": "pathdependent"}
+        if background is not None:
+            against = {"mode": "interventional", "reference_dataset": background}
+        n_classes = getattr(model, "n_classes_", 1)
+        several = n_classes > 2 or (n_classes == 2 and hasattr(model, "estimators_"))
+        classes = range(n_classes) if several else [None]
+        common = {"index": index, "max_order": order, "min_order": 1}
+        return _Shapiq([shapiq.TreeExplainer(model, class_index=label, **against, **common) for label in classes])
+
+    def batches(self, rows: Array) -> list[Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            # On one thread: its `n_jobs` sends the whole explainer to another process for each row, and takes longer.
+            return [explainer.explain_X(rows) for explainer in self.explainers]
+
+    def values(self, rows: Array) -> Array:
+        found = [_of_players(batch.values, rows.shape) for batch in self.batches(rows)]
+        return found[0] if len(found) == 1 else np.stack(found, axis=-1)
+
+    def interactions(self, rows: Array) -> Array:
+        """Return interactions in shap's convention: halves beside the diagonal, which has the rest."""
+        (batch,) = self.batches(rows)
+        n, p = rows.shape
+        matrix = np.zeros((n, p, p))
+        for players, values in batch.values.items():
+            if len(players) == 2:
+                i, j = players
+                matrix[:, i, j] = matrix[:, j, i] = values / 2
+        own = np.arange(p)
+        matrix[:, own, own] = _of_players(batch.values, rows.shape) - matrix.sum(axis=2)
+        return matrix
+
+
+def _of_players(values: dict[tuple[int, ...], Array], shape: tuple[int, ...]) -> Array:
+    """Collect the values of single players; those that are zero for every row are left out by shapiq."""
+    found = np.zeros(shape)
+    for players, cells in values.items():
+        if len(players) == 1:
+            found[:, players[0]] = cells
+    return found
+
+
 def _catboost_values(model_and_background: Any, rows: Any) -> Array:
     model, background = model_and_background
     values = model.get_feature_importance(data=rows, reference_data=background, type="ShapValues", thread_count=CORES)
@@ -99,6 +150,7 @@ PEERS: dict[Task, dict[str, Contender]] = {
     "shapley": {
         "shap": Contender("shap", _shap, lambda e, rows: np.asarray(e.shap_values(rows, check_additivity=False))),
         "woodelf": Contender("woodelf", _woodelf, _woodelf_values, _frame),
+        "shapiq": Contender("shapiq", _Shapiq.of, _Shapiq.values),
         "catboost": Contender("catboost", lambda model, background: (model, background), _catboost_values, _pool),
     },
     "probability": {
@@ -113,10 +165,12 @@ PEERS: dict[Task, dict[str, Contender]] = {
         "woodelf": Contender(
             "woodelf", _woodelf, lambda e, rows: np.asarray(e[0].shap_interaction_values(rows, verbose=False)), _frame
         ),
+        "shapiq": Contender("shapiq", partial(_Shapiq.of, index="SII", order=2), _Shapiq.interactions),
     },
     "path-dependent": {
         "shap": Contender("shap", _shap, lambda e, rows: np.asarray(e.shap_values(rows, check_additivity=False))),
         "woodelf": Contender("woodelf", _woodelf, _woodelf_values, _frame),
+        "shapiq": Contender("shapiq", _Shapiq.of, _Shapiq.values),
         "xgboost": Contender("xgboost", lambda model, _: model.get_booster(), _xgboost_values),
         "lightgbm": Contender("lightgbm", lambda model, _: model.booster_, _lightgbm_values),
     },

@@ -166,7 +166,17 @@ class Bystanders:
         return round(max(0.0, at_work - ours) / there, 3)
 
 
-PACKAGES = ("arborshap", "shap", "woodelf_explainer", "xgboost", "lightgbm", "scikit-learn", "catboost", "numpy")
+PACKAGES = (
+    "arborshap",
+    "shap",
+    "shapiq",
+    "woodelf_explainer",
+    "xgboost",
+    "lightgbm",
+    "scikit-learn",
+    "catboost",
+    "numpy",
+)
 
 
 def versions(names: Sequence[str] = PACKAGES) -> dict[str, str]:

@@ -46,6 +46,15 @@ and scaled up. shap is given the whole background, `maskers.Independent(Z, max_s
 rows. The run fails unless all values agree to 2e-5 of the largest, in all but at most one row in a thousand. If a peer
 is faster, the last column is below 1."""
 
+SHAPIQ = """\
+shapiq computes on one thread, and asks woodelf if it is given 100,000 pairs of rows or more."""
+
+
+def how_to_read(found: dict[str, Any]) -> str:
+    if "shapiq" not in tables.peer_names(found):
+        return HOW_TO_READ
+    return tables.wrapped(f"{HOW_TO_READ} {SHAPIQ}".replace("\n", " "))
+
 
 def readme_block(found: dict[str, Any]) -> str:
     return f"""\
@@ -53,7 +62,7 @@ def readme_block(found: dict[str, Any]) -> str:
 
 {tables.extras_table(found)}
 
-{HOW_TO_READ}
+{how_to_read(found)}
 
 A is XGBoost with 100 trees of depth 6 on 20 features, and B has 500 trees of depth 8 on 50 features. C10 and C30 are
 random forests of unlimited depth on 10 and 30 features. D is XGBoost on the digits dataset, with 10 classes.\
@@ -92,7 +101,7 @@ def page(
         "<!-- Made by `make bench-table` from benches/results: change benches/python, not this page. -->",
         "## Compared with other packages",
         tables.peers_table(found),
-        HOW_TO_READ,
+        how_to_read(found),
         models(found),
         surroundings(found),
         disagreements(found),

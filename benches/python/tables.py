@@ -50,7 +50,7 @@ def cell(found: dict[str, Any] | None) -> str:
 
 def peers_table(found: dict[str, Any]) -> str:
     """Make one row per case; the last column is below 1 if a peer is faster."""
-    main = [name for name in peer_names(found) if name in ("shap", "woodelf")]
+    main = [name for name in peer_names(found) if name in ("shap", "shapiq", "woodelf")]
     lines = [
         f"| rows x background | arborshap | {' | '.join(main)} | others | speed-up over the best peer |",
         "|---|--:|" + "--:|" * len(main) + "---|--:|",

@@ -12,6 +12,7 @@ sys.path.append(str(ROOT / "benches" / "python"))
 import cases
 import contenders
 import peers
+import readme_table
 import tables
 from workloads import WORKLOADS
 
@@ -70,3 +71,14 @@ def test_memory_and_wrong_values_are_shown() -> None:
     assert (
         tables.cell({"seconds": 12.0, "extrapolated": "2 of 5 rows", "wrong": "overflow"}) == "12 s EXT (wrong values)"
     )
+
+
+def test_shapiq_has_a_column_and_a_sentence_once_it_took_part() -> None:
+    entries = {"arborshap": {"seconds": 1.0}, "shap": {"seconds": 3.0}}
+    before = {"cases": [{"name": "A 100 x 100", "entries": entries}]}
+    after = {"cases": [{"name": "A 100 x 100", "entries": entries | {"shapiq": {"seconds": 2.0}}}]}
+    assert "shapiq" not in tables.peers_table(before) + readme_table.how_to_read(before)
+    assert (
+        tables.peers_table(after).splitlines()[-1] == "| A 100 x 100 | **1.0 s** | 3.0 s | 2.0 s |  | 2.0 x (shapiq) |"
+    )
+    assert "asks woodelf" in readme_table.how_to_read(after)
