@@ -18,6 +18,9 @@ import venvs
 SMOKE_TESTS = ("tests/python/project/test_package.py", "tests/python/project/test_smoke.py")
 MODEL_TESTS = ("tests/python/models", "tests/python/steps")
 OLDEST_TESTS = ("tests/python/project/test_smoke.py", *MODEL_TESTS, "tests/python/rows/test_frames.py")
+IN_PARALLEL = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile")
+"""A process per core, each with whole files of tests, so that what a file sets up once is set up once."""
+
 OLD_PYTHONS = ("3.11", "3.12")
 """The versions for which the oldest libraries have wheels."""
 
@@ -103,7 +106,7 @@ def main(wheel: Path) -> None:
             install_newest(directory, python, [*group("smoke"), *catboost])
             tests = SMOKE_TESTS
         install_wheel(directory, python, wheel)
-        venvs.run(python, "-m", "pytest", "--quiet", *tests)
+        venvs.run(python, "-m", "pytest", "--quiet", *IN_PARALLEL, *tests)
 
     old = next((version for version in OLD_PYTHONS if version in interpreters), None)
     if old is None:
@@ -114,7 +117,7 @@ def main(wheel: Path) -> None:
     python = venvs.make(directory, interpreters[old])
     install_oldest(directory, python)
     install_wheel(directory, python, wheel)
-    venvs.run(python, "-m", "pytest", "--quiet", *OLDEST_TESTS)
+    venvs.run(python, "-m", "pytest", "--quiet", *IN_PARALLEL, *OLDEST_TESTS)
 
 
 if __name__ == "__main__":

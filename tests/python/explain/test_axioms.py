@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from arborshap import Forest, ForestBuilder, TreeExplainer
 from support.models.cases import CASES, Case
 from support.oracle import ENGINES
+from support.random_trees import complete_tree
 from support.trained import built
 
 pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds only the trees")
@@ -75,16 +76,12 @@ def test_one_group_of_all_columns_gets_the_whole_difference(case: Case) -> None:
 
 
 def random_tree(rng: np.random.Generator, n_features: int, depth: int = 4) -> dict[str, Any]:
-    """The arrays of a complete tree."""
-    inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
-    left = np.where(np.arange(nodes) < inner, 2 * np.arange(nodes) + 1, -1)
+    """The arrays of a complete tree whose thresholds are also cells of the rows."""
+    tree = complete_tree(rng, depth, n_features)
     return {
-        "left": left,
-        "right": np.where(left < 0, -1, left + 1),
-        "feature": rng.integers(0, n_features, nodes),
-        "threshold": rng.normal(size=nodes).round(1),
-        "value": rng.normal(size=nodes),
-        "default_left": rng.random(nodes) < 0.5,
+        **tree,
+        "threshold": tree["threshold"].round(1),
+        "default_left": rng.random(len(tree["threshold"])) < 0.5,
     }
 
 

@@ -15,39 +15,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arborshap import Forest, ForestBuilder, TreeExplainer
+from arborshap import Forest, TreeExplainer
 from support.oracle import ENGINES, INDICES
 from support.patience import HANG, with_twice_the_work
 from support.places import TESTS
+from support.random_trees import random_forest, random_rows
 
 Array = NDArray[np.float64]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
-def complete_trees(n_trees: int, depth: int, n_features: int, n_outputs: int = 1) -> Forest:
-    rng = np.random.default_rng(11)
-    inner, nodes = 2**depth - 1, 2 ** (depth + 1) - 1
-    left = np.where(np.arange(nodes) < inner, 2 * np.arange(nodes) + 1, -1)
-    builder = ForestBuilder(n_features, n_outputs, rule="<", precision="float32")
-    for tree in range(n_trees):
-        builder.add_tree(
-            left=left,
-            right=np.where(left < 0, -1, left + 1),
-            feature=rng.integers(0, n_features, nodes),
-            threshold=rng.normal(size=nodes),
-            value=rng.normal(size=nodes),
-            output=tree % n_outputs,
-        )
-    return builder.build()
-
-
-def rows(n: int, n_features: int, seed: int) -> Array:
-    return np.random.default_rng(seed).normal(size=(n, n_features))
-
-
 @cache
 def forest() -> Forest:
-    return complete_trees(30, 5, 8, n_outputs=2)
+    return random_forest(30, 5, 8, n_outputs=2)
 
 
 def all_values(explainer: TreeExplainer, X: Array) -> list[Array]:
@@ -63,7 +43,7 @@ def assert_same(some: list[Array], others: list[Array]) -> None:
 @every_engine
 @pytest.mark.parametrize(("n", "m"), [(1200, 50), (5, 4500), (70, 130)])
 def test_number_of_threads(engine: str, n: int, m: int) -> None:
-    X, Z = rows(n, 8, 1), rows(m, 8, 2)
+    X, Z = random_rows(n, 8, 1), random_rows(m, 8, 2)
     weights = np.random.default_rng(3).random(m)
     alone = TreeExplainer(forest(), Z, sample_weight=weights, engine=engine, n_jobs=1)
     expected = all_values(alone, X)
@@ -74,7 +54,7 @@ def test_number_of_threads(engine: str, n: int, m: int) -> None:
 
 
 def test_number_of_threads_for_pairs() -> None:
-    X, Z = rows(40, 8, 1), rows(150, 8, 2)
+    X, Z = random_rows(40, 8, 1), random_rows(150, 8, 2)
     values = [TreeExplainer(forest(), Z, n_jobs=n_jobs).pair_values(X) for n_jobs in (1, 2, 4)]
     assert_same(values[1:], values[:1] * 2)
 
@@ -82,7 +62,7 @@ def test_number_of_threads_for_pairs() -> None:
 @every_engine
 def test_batch(engine: str) -> None:
     """A row alone has the values it has among others, wherever it stands; so has one call after another."""
-    X, Z = rows(1100, 8, 1), rows(100, 8, 2)
+    X, Z = random_rows(1100, 8, 1), random_rows(100, 8, 2)
     explainer = TreeExplainer(forest(), Z, engine=engine, n_jobs=2)
     together = all_values(explainer, X)
     for row in (0, 1, 63, 64, 127, 128, 1099):
@@ -100,7 +80,7 @@ def test_batch(engine: str) -> None:
 
 @every_engine
 def test_order_in_memory(engine: str) -> None:
-    X, Z = rows(30, 8, 1), rows(100, 8, 2)
+    X, Z = random_rows(30, 8, 1), random_rows(100, 8, 2)
     expected = all_values(TreeExplainer(forest(), Z, engine=engine), X)
     explainer = TreeExplainer(forest(), np.asfortranarray(Z), engine=engine)
     assert_same(all_values(explainer, np.asfortranarray(X)), expected)
@@ -110,7 +90,7 @@ def test_order_in_memory(engine: str) -> None:
 @every_engine
 def test_many_threads_on_one_explainer(engine: str) -> None:
     """Whatever an explainer prepares on first use, it prepares once and right with everyone asking at the same time."""
-    X, Z = rows(200, 8, 1), rows(300, 8, 2)
+    X, Z = random_rows(200, 8, 1), random_rows(300, 8, 2)
     expected = all_values(TreeExplainer(forest(), Z, engine=engine, n_jobs=1), X)
     explainer = TreeExplainer(forest(), Z, engine=engine, n_jobs=2)
     slices = [slice(start, start + 50) for start in range(0, 200, 50)] * 4
@@ -124,11 +104,11 @@ def test_many_threads_on_one_explainer(engine: str) -> None:
 
 PREAMBLE = textwrap.dedent("""
     import os, sys, time
-    sys.path[:0] = [{here!r}, {tests!r}]
+    sys.path.insert(0, {tests!r})
     import numpy as np
     from arborshap import TreeExplainer
-    from test_determinism import complete_trees, rows
-""").format(here=os.path.dirname(os.path.abspath(__file__)), tests=str(TESTS))
+    from support.random_trees import random_forest, random_rows
+""").format(tests=str(TESTS))
 
 
 def output_of(script: str, *arguments: str) -> str:
@@ -151,7 +131,7 @@ def output_of(script: str, *arguments: str) -> str:
 def test_fork(engine: str) -> None:
     """A child of a process that has explained with threads explains too, and nothing waits for threads left behind."""
     script = """
-        forest, X, Z = complete_trees(20, 5, 8), rows(300, 8, 1), rows(300, 8, 2)
+        forest, X, Z = random_forest(20, 5, 8), random_rows(300, 8, 1), random_rows(300, 8, 2)
         explainer = TreeExplainer(forest, Z, engine=sys.argv[1], n_jobs=2)
         expected = explainer.shap_values(X)
         child = os.fork()
@@ -175,7 +155,7 @@ LONG = {
 
 INTERRUPTED = """
     import signal, threading
-    forest, all_rows = complete_trees(200, 8, 30), rows(int(sys.argv[2]), 30, 1)
+    forest, all_rows = random_forest(50, 8, 30), random_rows(int(sys.argv[2]), 30, 1)
     explainer = TreeExplainer(forest, all_rows[:1000], engine=sys.argv[1], n_jobs=2)
 
     def call(X):
@@ -211,9 +191,9 @@ INTERRUPTED = """
         ("auto", "values", 120_000),
         ("pattern", "values", 120_000),
         ("sparse", "values", 2_000),
-        ("traversal", "values", 200),
-        ("auto", "interactions", 16_000),
-        ("auto", "pairs", 2_000),
+        ("traversal", "values", 400),
+        ("pattern", "interactions", 16_000),
+        ("auto", "pairs", 4_000),
         ("traversal", "contrast", 400),  # the others prepare tables for every contrast, which no part of the rows tells
         ("auto", "construction", 400_000),
     ],
@@ -242,8 +222,8 @@ def test_progress_may_end_a_call(engine: str) -> None:
             told.append(fraction)
             raise StopHereError
 
-        X = rows(n, 30, 1)
-        explainer = TreeExplainer(complete_trees(60, 8, 30), X, engine=engine, n_jobs=2)
+        X = random_rows(n, 30, 1)
+        explainer = TreeExplainer(random_forest(60, 8, 30), X, engine=engine, n_jobs=2)
         with pytest.raises(StopHereError):
             explainer.shap_values(X, progress=stop)
         assert explainer.shap_values(X[:1]).shape == (1, 30)
@@ -256,8 +236,8 @@ def test_progress_may_end_a_call(engine: str) -> None:
 @every_engine
 def test_progress_ends_at_one(engine: str) -> None:
     told: list[float] = []
-    X = rows(10_000 if engine in ("pattern", "auto") else 300, 30, 1)
-    explainer = TreeExplainer(complete_trees(60, 8, 30), X, engine=engine, n_jobs=2)
+    X = random_rows(10_000 if engine in ("pattern", "auto") else 300, 30, 1)
+    explainer = TreeExplainer(random_forest(60, 8, 30), X, engine=engine, n_jobs=2)
     explainer.shap_values(X, progress=told.append)
     assert all(0 <= fraction <= 1 for fraction in told)
     assert told[-1] == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
 import sys
 import textwrap
@@ -14,27 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arborshap import ForestBuilder, TreeExplainer
+from arborshap import TreeExplainer
 from support.effort import calls_of
 from support.patience import HANG
 from support.places import TESTS
+from support.random_trees import random_forest, random_rows
 
 
 @cache
 def explainer() -> TreeExplainer:
-    rng = np.random.default_rng(4)
-    nodes, inner = 31, 15
-    left = np.where(np.arange(nodes) < inner, 2 * np.arange(nodes) + 1, -1)
-    builder = ForestBuilder(6, rule="<", precision="float32")
-    for _ in range(5):
-        builder.add_tree(
-            left=left,
-            right=np.where(left < 0, -1, left + 1),
-            feature=rng.integers(0, 6, nodes),
-            threshold=rng.normal(size=nodes),
-            value=rng.normal(size=nodes),
-        )
-    return TreeExplainer(builder.build(), rng.normal(size=(100, 6)), n_jobs=1)
+    return TreeExplainer(random_forest(5, 4, 6), random_rows(100, 6, 4), n_jobs=1)
 
 
 def test_python_adds_little_to_the_engine() -> None:
@@ -66,22 +54,24 @@ def test_python_keeps_nothing_of_a_call(method: str) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no other way to ask for the memory held now")
 def test_the_process_does_not_grow() -> None:
-    """100,000 calls; were each to leave 64 bytes behind, anywhere, that would be 6 MB."""
-    code = """
-        import numpy as np
+    """40,000 calls; were each to leave 64 bytes behind, anywhere, that would be 2.5 MB."""
+    code = f"""
+        import sys
         from pathlib import Path
-        from test_one_row import explainer
+        sys.path.insert(0, {str(TESTS)!r})
+        import numpy as np
+        from arborshap import TreeExplainer
+        from support.random_trees import random_forest, random_rows
 
-        row, ours = np.zeros((1, 6)), explainer()
+        row, ours = np.zeros((1, 6)), TreeExplainer(random_forest(5, 4, 6), random_rows(100, 6, 4), n_jobs=1)
         def held_after(calls):
             for _ in range(calls):
                 ours.shap_values(row)
             lines = Path("/proc/self/status").read_text().splitlines()
             return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
-        before = held_after(10_000)
-        grown = held_after(100_000) - before
-        assert grown < 3e6, grown
+        before = held_after(5_000)
+        grown = held_after(40_000) - before
+        assert grown < 1.5e6, grown
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-    subprocess.run(command, cwd=Path(__file__).parent, env=environment, check=True, timeout=HANG)
+    subprocess.run(command, check=True, timeout=HANG)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder
+from support.random_trees import complete_tree
 
 Array = NDArray[np.float64]
 N_FEATURES = 5
@@ -28,23 +29,15 @@ def complete_trees(
 ) -> Forest:
     """Make complete trees with training weights; leaves are multiplied by the scale of their tree."""
     inner, n = 2**depth - 1, 2 ** (depth + 1) - 1
-    nodes = np.arange(n)
-    left = np.where(nodes < inner, 2 * nodes + 1, -1)
     builder = ForestBuilder(n_features, rule="<=", precision="float64")
     for tree in range(n_trees):
         cover = np.ones(n)
         for node in range(inner):
             share = rng.uniform(0.1, 0.9)
             cover[2 * node + 1 : 2 * node + 3] = cover[node] * share, cover[node] * (1 - share)
-        builder.add_tree(
-            left=left,
-            right=np.where(left < 0, -1, left + 1),
-            feature=rng.integers(0, n_features, n),
-            threshold=rng.normal(size=n),
-            value=rng.normal(size=n) * (1.0 if scales is None else scales[tree]),
-            default_left=rng.random(n) < 0.5,
-            cover=cover,
-        )
+        arrays = complete_tree(rng, depth, n_features)
+        arrays["value"] *= 1.0 if scales is None else scales[tree]
+        builder.add_tree(**arrays, default_left=rng.random(n) < 0.5, cover=cover)
     return builder.build()
 
 
