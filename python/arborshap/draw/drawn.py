@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.draw.style import checked_max_display, is_date, number, short_cell, short_name
 from arborshap.exceptions import InputError
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.numbers import is_missing
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def value_name(explanation: Explanation) -> str:
     return name_of_values(explanation.index, explanation.model_output, explanation.unit)
 
 
-def name_of_values(index: str, model_output: str, unit: Unit) -> str:
+def name_of_values(index: str, model_output: str, unit: ValueUnit) -> str:
     """Name values and their unit. Those of a probability or a loss are rescaled, and are not its Shapley values."""
     if model_output != "raw":
         return f"share of the {unit.name}"
@@ -118,7 +118,7 @@ def name_of_values(index: str, model_output: str, unit: Unit) -> str:
     )
 
 
-def with_converted(unit: Unit, sums: float, text: str) -> str:
+def with_converted(unit: ValueUnit, sums: float, text: str) -> str:
     """Write what a sum becomes in brackets behind it, such as a probability behind log-odds."""
     becomes = unit.converted(sums)
     return text if becomes is None else f"{text} ({unit.becomes} {number(float(becomes))})"

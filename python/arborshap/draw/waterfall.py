@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arborshap.draw import palette, style
 from arborshap.draw.drawn import Drawn, others_label, shown_and_others, text_of_cells, with_converted
 from arborshap.exceptions import InputError
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def _draw(
     others: list[int],
     labels: list[str],
     ends: tuple[str, str],
-    unit: Unit,
+    unit: ValueUnit,
     ax: Axes | None,
 ) -> Axes:
     values = drawn.values[0]

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.models.curves import Curve, Step
+from arborshap.models.margin_functions import MarginFunction, Step
 
 Array: TypeAlias = NDArray[np.float64]
 Range: TypeAlias = tuple[float, float]
@@ -56,7 +56,7 @@ class Factors(Protocol):
 
 
 @lru_cache(maxsize=256)
-def factors_of(curve: Curve, rows: Range, background: Range) -> Factors | None:
+def factors_of(curve: MarginFunction, rows: Range, background: Range) -> Factors | None:
     """Find a sum of products for the mean slopes of a curve; ``None`` if it would need too many products.
 
     Parameters
@@ -78,7 +78,7 @@ def factors_of(curve: Curve, rows: Range, background: Range) -> Factors | None:
         return _Square(first, *sorted(first.argument(np.array(background)).tolist()))
     if functions == ["softplus"] and first.argument(np.array(background)).sum() > 0.0:
         # softplus(t) = t + softplus(-t): the slopes of softplus(-t), which are small, are then found by themselves.
-        rest = _pivoted(Curve.of(Step("softplus", -first.scale, -first.shift)), rows, background)
+        rest = _pivoted(MarginFunction.of(Step("softplus", -first.scale, -first.shift)), rows, background)
         return None if rest is None else _Shifted(first.scale, rest)
     return _pivoted(curve, _finite(curve, rows), _finite(curve, background))
 
@@ -147,7 +147,7 @@ class _Shifted:
 class _Pivoted:
     """A cross approximation. With S[r, j] = v_r(b_j), u solves u S = K(a, b_j); S is kept as lower @ upper."""
 
-    curve: Curve
+    curve: MarginFunction
     pivots: Array
     sizes: Array
     crossings: Array
@@ -176,7 +176,7 @@ class _Pivoted:
         return u
 
 
-def _pivoted(curve: Curve, rows: Range, background: Range) -> Factors | None:
+def _pivoted(curve: MarginFunction, rows: Range, background: Range) -> Factors | None:
     a, b = _grid(curve, rows, background, _DENSITY), _grid(curve, background, background, _DENSITY)
     slopes = _relative(np.abs(curve.slope(a[:, np.newaxis], b[np.newaxis])))
     check = _grid(curve, rows, background, 2 * _DENSITY), _grid(curve, background, background, 2 * _DENSITY)
@@ -197,7 +197,7 @@ def _pivoted(curve: Curve, rows: Range, background: Range) -> Factors | None:
     return None if chosen else _Constant(0.0)  # slopes so small that all of them underflow
 
 
-def _crossed(curve: Curve, pivots: Array, crossings: Array, b: Array) -> _Pivoted:
+def _crossed(curve: MarginFunction, pivots: Array, crossings: Array, b: Array) -> _Pivoted:
     """Eliminate without further pivoting: the order in which the pivots were chosen is the right one."""
     sizes = np.abs(curve.slope(pivots[:, np.newaxis], b[np.newaxis])).max(axis=1)
     upper = curve.slope(pivots[:, np.newaxis], crossings[np.newaxis]) / sizes[:, np.newaxis]
@@ -221,7 +221,7 @@ def _relative(slopes: Array) -> Array:
     return np.asarray(np.divide(slopes, largest, out=np.zeros_like(slopes), where=largest > _TINY))
 
 
-def _finite(curve: Curve, margins: Range) -> Range:
+def _finite(curve: MarginFunction, margins: Range) -> Range:
     """Cut off margins at which the curve overflows: no prediction is explained there."""
     first = curve.steps[0]
     low, high = sorted(first.argument(np.array(margins)).tolist())
@@ -236,7 +236,7 @@ _FAR = 1e300
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def _grid(curve: Curve, within: Range, background: Range, density: int) -> Array:
+def _grid(curve: MarginFunction, within: Range, background: Range, density: int) -> Array:
     """Choose margins: many near the ends of both ranges and near the bend of the curve, fewer far from them."""
     low, high = within
     width = high - low

@@ -17,7 +17,7 @@ from arborshap.explain.labels import Labels, OutputName
 from arborshap.explain.softmax import Softmax
 from arborshap.explain.terms import SumOfTerms, Term
 from arborshap.models import Model
-from arborshap.models.curves import Curve, Step
+from arborshap.models.margin_functions import MarginFunction, Step
 
 ModelOutput: TypeAlias = SumOfTerms | Softmax
 
@@ -82,7 +82,7 @@ def _log_loss(model: Model) -> ModelOutput:
         )
     # -log of the probability of the true class is softplus(t) - y t.
     scale, shift = steps[0].scale, steps[0].shift
-    softplus, line = (Curve.of(Step(function, scale, shift)) for function in ("softplus", "identity"))
+    softplus, line = (MarginFunction.of(Step(function, scale, shift)) for function in ("softplus", "identity"))
     terms = Term(0, 0, softplus), Term(0, 0, line, 0.0, -1.0)
     return SumOfTerms("log_loss", 1, 1, terms, Labels("chance", 2, class_names(model)))
 
@@ -100,7 +100,7 @@ def _squared_error(model: Model) -> ModelOutput:
     # (g - y)**2 is g**2 - 2 y g + y**2.
     scale, shift = steps[0].scale, steps[0].shift
     square = Step("square", scale, shift) if last == "identity" else Step("exp", 2.0 * scale, 2.0 * shift)
-    terms = Term(0, 0, Curve.of(square)), Term(0, 0, link.curve(0), 0.0, -2.0)
+    terms = Term(0, 0, MarginFunction.of(square)), Term(0, 0, link.curve(0), 0.0, -2.0)
     return SumOfTerms("squared_error", 1, 1, terms, Labels("number"), adds_squared_label=True)
 
 

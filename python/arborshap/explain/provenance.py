@@ -12,7 +12,7 @@ from arborshap.explain.state import State
 from arborshap.explain.terms import SumOfTerms
 from arborshap.explain.values import pair_values_of, predictions_of, values_of
 from arborshap.game.indices import IndexName
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.numbers import Matrix
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ class Provenance:
         return predictions_of(self.state, self.matrix)
 
     @property
-    def raw_unit(self) -> Unit:
+    def raw_unit(self) -> ValueUnit:
         """The unit of the raw prediction, which the trees add up to."""
-        return Unit.of("raw", self.state.reader.model.link)
+        return ValueUnit.of("raw", self.state.reader.model.link)
 
     @property
     def needs_labels(self) -> bool:

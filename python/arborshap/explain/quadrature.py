@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.explain.lowrank import TOLERANCE, Range
-from arborshap.models.curves import Curve, Step
+from arborshap.models.margin_functions import MarginFunction, Step
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ class Quadrature:
     plain: bool = False
 
     @classmethod
-    def of(cls, curve: Curve, rows: Range, panel: Range) -> Self | None:
+    def of(cls, curve: MarginFunction, rows: Range, panel: Range) -> Self | None:
         """Prepare the products; ``None`` if the curve is another one, or if the rows' margins are too far apart."""
         first, *later = curve.steps
         if first.function not in ("exp", "logistic") or any(step.function != "identity" for step in later):

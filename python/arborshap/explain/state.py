@@ -20,7 +20,7 @@ from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.settings import Settings
 from arborshap.forest import Forest
 from arborshap.game.columns import Columns
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.frames import Rows
 from arborshap.rows.numbers import Matrix
 
@@ -117,9 +117,9 @@ class State:
         return "raw" if self.rescaled is None else self.rescaled.output.name
 
     @property
-    def unit(self) -> Unit:
+    def unit(self) -> ValueUnit:
         """The unit of the values."""
-        return Unit.of(self.model_output, self.reader.model.link)
+        return ValueUnit.of(self.model_output, self.reader.model.link)
 
 
 def background_rows(reader: Reader, rows: Rows) -> Matrix:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.explain.labels import Labels, OutputName
-from arborshap.models.curves import Curve
+from arborshap.models.margin_functions import MarginFunction
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ class Term:
 
     margin: int
     output: int
-    curve: Curve
+    curve: MarginFunction
     constant: float = 1.0
     per_label: float = 0.0
 

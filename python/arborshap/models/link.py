@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from arborshap.models.curves import IDENTITY, Curve, Step
+from arborshap.models.margin_functions import IDENTITY, MarginFunction, Step
 
 _FUNCTIONS = {
     "identity": "identity",
@@ -36,19 +36,19 @@ class Link:
     """
 
     name: str
-    curves: tuple[Curve, ...] = ()
+    curves: tuple[MarginFunction, ...] = ()
     averaged: bool = False
 
     @classmethod
     def named(cls, name: str, steepness: float = 1.0) -> Self:
         """Return the link of this name; `steepness` is the factor by which it multiplies the margin first."""
         function = _FUNCTIONS.get(name)
-        return cls(name, () if function is None else (Curve.of(Step(function, steepness)),))
+        return cls(name, () if function is None else (MarginFunction.of(Step(function, steepness)),))
 
     @classmethod
     def from_json(cls, described: Any) -> Self:
         """Read a link from what `to_json` wrote; raise `ValueError`, `TypeError` or `KeyError` if it is not a link."""
-        curves = tuple(Curve.from_json(curve) for curve in described["curves"])
+        curves = tuple(MarginFunction.from_json(curve) for curve in described["curves"])
         return cls(str(described["name"]), curves, bool(described["averaged"]))
 
     def to_json(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Link:
         last = self.curves[0].steps[-1].function if self.curves else ""
         return bool(self.curves) and (self.name == "probability" or last in ("logistic", "interpolation"))
 
-    def curve(self, margin: int) -> Curve:
+    def curve(self, margin: int) -> MarginFunction:
         """Return the curve of one margin."""
         return self.curves[margin if len(self.curves) > 1 else 0]
 

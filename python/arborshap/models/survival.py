@@ -15,7 +15,7 @@ from arborshap.models.sklearn.common import feature_names_of, margins_of, quiet
 from arborshap.models.sklearn.trees import add_tree, new_builder
 from arborshap.models.supported import unsupported
 
-Curve: TypeAlias = Literal["survival", "cumulative_hazard"]
+CurveName: TypeAlias = Literal["survival", "cumulative_hazard"]
 
 _FORESTS = ("_BaseSurvivalForest", "SurvivalTree")
 _REFUSED = {
@@ -36,7 +36,7 @@ def load(model: Any) -> Model:
     return _mean_of(model, trees, values, model.predict, ask_margins=margins_of)
 
 
-def survival_curve(model: Any, times: ArrayLike | None = None, curve: Curve = "survival") -> Model:
+def survival_curve(model: Any, times: ArrayLike | None = None, curve: CurveName = "survival") -> Model:
     """Read a survival forest or tree of scikit-survival by time: one output per point of time.
 
     Parameters

@@ -43,7 +43,7 @@ const CURVES = {
   square: (value) => value * value,
 };
 
-/** Evaluate a step of the curve that turns a raw prediction into the model's own, as python/arborshap/models/curves.py. */
+/** Evaluate a step of the curve that turns a raw prediction into the model's own, as python/arborshap/models/margin_functions.py. */
 function evaluated([name, scale, shift, points, values], value) {
   const at = scale * value + shift;
   if (name !== "interpolation") return CURVES[name](at);

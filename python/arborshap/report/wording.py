@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 _STEP = "adding 1 multiplies"
 
@@ -20,7 +20,7 @@ _SENTENCES = {
 _RAW = "All numbers are raw predictions: sums of the trees' leaves, before the model turns them into "
 
 
-def unit_sentence(unit: Unit) -> str:
+def unit_sentence(unit: ValueUnit) -> str:
     """Say what the numbers of the page are."""
     if unit.name != "raw prediction":
         return _SENTENCES.get(unit.name, f"All numbers are in the unit of the {unit.name}.")
@@ -29,12 +29,12 @@ def unit_sentence(unit: Unit) -> str:
     return f"{_RAW}a {unit.becomes}, which stands in brackets."
 
 
-def values_in(unit: Unit) -> str:
+def values_in(unit: ValueUnit) -> str:
     """Say in a few words in which unit the values are, for every section."""
     return "Values are in log-odds." if unit.name == "log-odds" else f"Values are in the unit of the {unit.name}."
 
 
-def trace_in(unit: Unit, raw: Unit) -> str:
+def trace_in(unit: ValueUnit, raw: ValueUnit) -> str:
     """Say in which unit a tree adds up its leaves, which is not always the unit of the page."""
     what = raw.name if raw.name == "log-odds" else f"in the unit of the {raw.name}"
     if unit == raw:
@@ -42,7 +42,7 @@ def trace_in(unit: Unit, raw: Unit) -> str:
     return f"Its numbers are {what}: each tree adds to the {raw.name}, and only the sum of all becomes the {unit.name}."
 
 
-def contrast_says(unit: Unit, raw: Unit) -> str:
+def contrast_says(unit: ValueUnit, raw: ValueUnit) -> str:
     """Say what the values of a pair of rows are; those of a function of the raw prediction are scaled."""
     if unit == raw:
         return "the exact Shapley values of this pair."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.result.explanation import Explanation
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Comparison:
     output_names: list[str] | None
     index: str
     model_output: str
-    unit: Unit
+    unit: ValueUnit
 
     def explanation(self, at: tuple[int, ...], base: Any) -> Explanation:
         """Return one of the changes; its base value is the mean prediction of the reference."""

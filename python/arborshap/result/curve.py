@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ class Curve:
     individual: NDArray[np.float64] | None
     missing: NDArray[np.float64] | None
     output_names: list[str] | None
-    unit: Unit
+    unit: ValueUnit
     observed: list[NDArray[Any]] | None = None
     accumulated: bool = False
 

@@ -18,7 +18,7 @@ from arborshap.result.arithmetic import Arithmetic
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
 from arborshap.result.frames import frame_of
 from arborshap.result.per_player import data_per_player, to_shap
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.frames import FrameKind
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Explanation(Arithmetic):
         reference: NDArray[Any] | None = None,
         provenance: Any = None,
         frame_kind: FrameKind | None = None,
-        unit: Unit | None = None,
+        unit: ValueUnit | None = None,
         standard_error: NDArray[Any] | None = None,
     ) -> None:
         self.values: NDArray[Any] = np.asarray(values)
@@ -127,7 +127,7 @@ class Explanation(Arithmetic):
         self.provenance = provenance
         self.frame_kind = frame_kind
         self.standard_error = standard_error
-        self.unit = Unit.of(model_output) if unit is None else unit
+        self.unit = ValueUnit.of(model_output) if unit is None else unit
         self.adds_up = index != "banzhaf"
 
         axes = [Axis("row", [])] + [Axis("player", self.feature_names)] * order_of_index(index)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
 from arborshap.game.indices import PAIR_INDICES
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ class Importance:
     n_rows: int
     output_names: list[str] | None = None
     model_output: str = "raw"
-    unit: Unit = Unit()  # noqa: RUF009 (it is frozen)
+    unit: ValueUnit = ValueUnit()  # noqa: RUF009 (it is frozen)
 
     def ranked(self, k: int | None = None) -> list[tuple[str, float]] | list[tuple[str, str, float]]:
         """List the `k` most important players or pairs with their importance, in descending order.

@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection
 
 from arborshap import CohortContrasts, Drift, Explanation, InputError
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 mpl.use("Agg")
 
@@ -28,7 +28,7 @@ def _fresh() -> Iterator[None]:
 def comparison(shape: tuple[int, ...], **more: Any) -> dict[str, Any]:
     values = RNG.normal(size=shape)
     names = {"feature_names": [f"f{j}" for j in range(shape[-1])], "output_names": None}
-    about = {"index": "shapley", "model_output": "raw", "unit": Unit("prediction")}
+    about = {"index": "shapley", "model_output": "raw", "unit": ValueUnit("prediction")}
     return {"values": values, "standard_error": None, "n_rows": [5] * 4, **names, **about, **more}
 
 

@@ -16,8 +16,8 @@ from xgboost import XGBClassifier, XGBRegressor
 
 from arborshap import Explanation, ForestBuilder, TreeExplainer
 from arborshap.draw import style
-from arborshap.models.curves import Curve, Step
-from arborshap.result.unit import Unit
+from arborshap.models.margin_functions import MarginFunction, Step
+from arborshap.result.value_unit import ValueUnit
 
 mpl.use("Agg")
 
@@ -34,26 +34,26 @@ def stump() -> Any:
     return builder.build()
 
 
-MODELS: dict[str, tuple[Any, Unit]] = {
+MODELS: dict[str, tuple[Any, ValueUnit]] = {
     "logistic": (
         XGBClassifier(**SMALL).fit(X, LABELS),
-        Unit("log-odds", "probability", Curve.of(Step("logistic"))),
+        ValueUnit("log-odds", "probability", MarginFunction.of(Step("logistic"))),
     ),
     "steep": (
         LGBMClassifier(**SMALL, sigmoid=2.5, verbose=-1).fit(X, LABELS),
-        Unit("raw prediction", "probability", Curve.of(Step("logistic", 2.5))),
+        ValueUnit("raw prediction", "probability", MarginFunction.of(Step("logistic", 2.5))),
     ),
-    "forest": (RandomForestClassifier(n_estimators=5, random_state=0).fit(X, LABELS), Unit("probability")),
-    "identity": (XGBRegressor(**SMALL).fit(X, SCORE), Unit("prediction")),
+    "forest": (RandomForestClassifier(n_estimators=5, random_state=0).fit(X, LABELS), ValueUnit("probability")),
+    "identity": (XGBRegressor(**SMALL).fit(X, SCORE), ValueUnit("prediction")),
     "log": (
         XGBRegressor(**SMALL, objective="count:poisson").fit(X, np.round(np.exp(SCORE))),
-        Unit("log of the prediction", "prediction", Curve.of(Step("exp"))),
+        ValueUnit("log of the prediction", "prediction", MarginFunction.of(Step("exp"))),
     ),
     "softmax": (
         XGBClassifier(**SMALL).fit(X, np.digitize(SCORE, [-0.5, 0.5])),
-        Unit("raw prediction", "probability"),
+        ValueUnit("raw prediction", "probability"),
     ),
-    "unknown": (stump(), Unit("raw prediction")),
+    "unknown": (stump(), ValueUnit("raw prediction")),
 }
 
 
@@ -84,10 +84,10 @@ def test_the_unit_is_that_of_the_models_link(name: str) -> None:
 
 def test_other_outputs_have_units_of_their_own() -> None:
     model = MODELS["logistic"][0]
-    assert TreeExplainer(model, X, model_output="probability")(X).unit == Unit("probability")
-    assert TreeExplainer(model, X, model_output="log_loss")(X, LABELS).unit == Unit("log loss")
+    assert TreeExplainer(model, X, model_output="probability")(X).unit == ValueUnit("probability")
+    assert TreeExplainer(model, X, model_output="log_loss")(X, LABELS).unit == ValueUnit("log loss")
     by_hand = Explanation(np.ones((2, 1)), np.zeros(2), feature_names=["a"])
-    assert by_hand.unit == Unit("model output")
+    assert by_hand.unit == ValueUnit("model output")
     assert by_hand.unit.converted(1.0) is None
 
 

@@ -14,7 +14,7 @@ from arborshap.explain import lowrank
 from arborshap.forest import Forest
 from arborshap.forest.margins import forest_of_margin, margin_ranges
 from arborshap.models import Link, Model, load
-from arborshap.models.curves import Curve, Step
+from arborshap.models.margin_functions import MarginFunction, Step
 from support import oracle
 from support.models import lightgbm_cases, xgboost_cases
 from support.models.case import columns_of, data, predicted
@@ -199,15 +199,15 @@ def stumps(*rises: float, base: float = 0.0) -> Forest:
 
 
 CURVES = {
-    "logistic": Curve.of(Step("logistic")),
-    "calibrated": Curve.of(Step("logistic", -3.7, 1.2)),
-    "exp": Curve.of(Step("exp")),
-    "exp less 1": Curve.of(Step("exp", 0.5), Step("identity", 1.0, -1.0)),
-    "softplus": Curve.of(Step("softplus")),
-    "softplus, mirrored": Curve.of(Step("softplus", -1.0, 2.0)),
-    "calibrated twice": Curve.of(Step("logistic"), Step("logistic", 9.0, -4.0)),
-    "square": Curve.of(Step("square", 2.0, 1.0)),
-    "line": Curve.of(Step("identity", -2.0, 1.0)),
+    "logistic": MarginFunction.of(Step("logistic")),
+    "calibrated": MarginFunction.of(Step("logistic", -3.7, 1.2)),
+    "exp": MarginFunction.of(Step("exp")),
+    "exp less 1": MarginFunction.of(Step("exp", 0.5), Step("identity", 1.0, -1.0)),
+    "softplus": MarginFunction.of(Step("softplus")),
+    "softplus, mirrored": MarginFunction.of(Step("softplus", -1.0, 2.0)),
+    "calibrated twice": MarginFunction.of(Step("logistic"), Step("logistic", 9.0, -4.0)),
+    "square": MarginFunction.of(Step("square", 2.0, 1.0)),
+    "line": MarginFunction.of(Step("identity", -2.0, 1.0)),
 }
 RANGES = [
     ((-41.0, 42.0), (-9.3, 8.3)),
@@ -247,7 +247,7 @@ def test_slopes_are_sums_of_products(name: str, ranges: tuple[tuple[float, float
 
 
 def test_a_curve_with_a_kink_is_left_to_pairs() -> None:
-    signed = Curve.of(Step("signed square"))
+    signed = MarginFunction.of(Step("signed square"))
     assert lowrank.factors_of(signed, (-5.0, 5.0), (-1.0, 1.0)) is None
     booster = lightgbm_cases.train("positive", objective="regression", reg_sqrt=True)
     X = data().X
@@ -264,7 +264,7 @@ def test_a_curve_with_a_kink_is_left_to_pairs() -> None:
 def test_margins_may_be_anything(function: str, rises: tuple[float, ...], base: float) -> None:
     """Against every pair's quotient, for margins up to 700, next to one another, and all the same."""
     forest = stumps(*rises, base=base)
-    model = Model(forest=forest, library="by hand", link=Link(function, (Curve.of(Step(function)),)))
+    model = Model(forest=forest, library="by hand", link=Link(function, (MarginFunction.of(Step(function)),)))
     X = np.array(np.meshgrid(*[[0.0, 1.0]] * len(rises))).reshape(len(rises), -1).T.copy()
     for background in (X, X[:1], X[-1:]):
         explainer = TreeExplainer(model, background, model_output="prediction")
@@ -307,7 +307,7 @@ def test_the_mean_of_several_links() -> None:
     """Each margin has a curve of its own, and the prediction is their mean, as calibration on several folds gives."""
     X = data().X
     forest = load(xgboost_cases.train("pair", {"multi_strategy": "one_output_per_tree"})).forest
-    curves = Curve.of(Step("logistic", -1.3, 0.2)), Curve.of(Step("logistic", 0.8, -0.4))
+    curves = MarginFunction.of(Step("logistic", -1.3, 0.2)), MarginFunction.of(Step("logistic", 0.8, -0.4))
     model = Model(forest=forest, library="by hand", link=Link("calibrated", curves, averaged=True))
 
     def own(rows: Array) -> Array:

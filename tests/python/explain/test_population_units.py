@@ -11,7 +11,7 @@ from arborshap import Background, ForestBuilder, InputError, ModelError, TreeExp
 from arborshap.explain import parts, quadrature
 from arborshap.explain.parts import WeightedParts
 from arborshap.models import Link, Model
-from arborshap.models.curves import Curve, Step
+from arborshap.models.margin_functions import MarginFunction, Step
 from support.models import lightgbm_cases
 from support.models.case import data
 from support.oracle import INDICES, worths
@@ -133,7 +133,7 @@ def _stump(value: float) -> Any:
 @pytest.mark.parametrize("scale", [1.0, -2.0])
 def test_each_slope_keeps_its_digits(function: str, scale: float) -> None:
     """The error is relative to the slope of each single pair, however steep the curve is elsewhere."""
-    curve = Curve.of(Step(function, scale, 0.5), Step("identity", 3.0, -1.0))
+    curve = MarginFunction.of(Step(function, scale, 0.5), Step("identity", 3.0, -1.0))
     rng = np.random.default_rng(0)
     panels = (-20.0, -8.0), (-8.0, 4.0)
     found = [quadrature.Quadrature.of(curve, (-20.0, 20.0), panel) for panel in panels]

@@ -119,7 +119,9 @@ TRANSFORMERS: list[Any] = [
 
 
 def name_of(value: Any) -> str | None:
-    return str(value)[:60].replace("\n", "") if isinstance(value, BaseEstimator) else None
+    if not isinstance(value, BaseEstimator):
+        return None
+    return str(value).partition(" at 0x")[0][:60].replace("\n", "")  # without addresses, which differ between processes
 
 
 def dense(cells: Any) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from arborshap import TreeExplainer
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.models import load
-from arborshap.models.curves import Curve, Step
+from arborshap.models.margin_functions import MarginFunction, Step
 from support.models.case import columns_of, data
 from support.models.wrapper_cases import boosted, class_forest, forest, hist, hist_classifier, light_classifier
 from support.oracle import shapley, worths
@@ -166,7 +166,7 @@ def test_a_transformed_target_around_a_pipeline() -> None:
 
 def test_slopes_between_points_of_a_table() -> None:
     points, values = np.array([0.0, 1.0, 3.0]), np.array([0.0, 0.5, 0.5])
-    curve = Curve.of(Step("interpolation", points=tuple(points), values=tuple(values)))
+    curve = MarginFunction.of(Step("interpolation", points=tuple(points), values=tuple(values)))
     margins = np.array([-2.0, 0.0, 0.25, 0.75, 1.0, 2.0, 3.0, 5.0])
     a, b = margins[:, np.newaxis], margins[np.newaxis]
     value = np.interp(margins, points, values)
@@ -175,7 +175,7 @@ def test_slopes_between_points_of_a_table() -> None:
     np.testing.assert_allclose(slopes * gap, rise, rtol=0, atol=1e-15)
     assert slopes[2, 2] == 0.5, "equal margins have the slope of their line"
     assert slopes[0, 0] == slopes[5, 5] == slopes[7, 7] == 0.0
-    again = Curve.from_json(curve.to_json())
+    again = MarginFunction.from_json(curve.to_json())
     assert again == curve
     for wrong in ({"points": (1.0, 1.0), "values": (0.0, 1.0)}, {"points": (0.0,), "values": ()}, {}):
         with pytest.raises(ModelError, match="interpolation"):

@@ -21,7 +21,7 @@ from arborshap.exceptions import InputError
 from arborshap.models.link import Link
 from arborshap.report.packing import in_script, packed
 from arborshap.result.explanation import Explanation
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 from support import report_cases
 
 RNG = np.random.default_rng(0)
@@ -222,19 +222,22 @@ def test_truth_values_and_dates_have_an_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("unit", "says"),
     [
-        (Unit.of("raw", Link.named("logistic")), "All numbers are log-odds: 0 is a probability of one half"),
-        (Unit.of("raw", Link.named("logistic", 2.0)), "turns them into a probability, which stands in brackets"),
-        (Unit.of("raw", Link.named("softmax")), "turns them into a probability, which stands in brackets"),
-        (Unit.of("raw", Link.named("probability")), "All numbers are probabilities"),
-        (Unit.of("raw", Link.named("log")), "logarithms of the prediction: adding 1 multiplies the prediction by 2.72"),
-        (Unit.of("raw", Link.named("identity")), "in the unit of what the model predicts"),
-        (Unit.of("raw", Link.named("unknown")), "before the model turns them into what it returns"),
-        (Unit.of("raw"), "does not tell the unit"),
-        (Unit.of("log_loss", Link.named("logistic")), "log losses"),
-        (Unit.of("prediction", Link.named("log")), "in the unit of what the model predicts"),
+        (ValueUnit.of("raw", Link.named("logistic")), "All numbers are log-odds: 0 is a probability of one half"),
+        (ValueUnit.of("raw", Link.named("logistic", 2.0)), "turns them into a probability, which stands in brackets"),
+        (ValueUnit.of("raw", Link.named("softmax")), "turns them into a probability, which stands in brackets"),
+        (ValueUnit.of("raw", Link.named("probability")), "All numbers are probabilities"),
+        (
+            ValueUnit.of("raw", Link.named("log")),
+            "logarithms of the prediction: adding 1 multiplies the prediction by 2.72",
+        ),
+        (ValueUnit.of("raw", Link.named("identity")), "in the unit of what the model predicts"),
+        (ValueUnit.of("raw", Link.named("unknown")), "before the model turns them into what it returns"),
+        (ValueUnit.of("raw"), "does not tell the unit"),
+        (ValueUnit.of("log_loss", Link.named("logistic")), "log losses"),
+        (ValueUnit.of("prediction", Link.named("log")), "in the unit of what the model predicts"),
     ],
 )
-def test_the_page_says_its_unit(tmp_path: Path, unit: Unit, says: str) -> None:
+def test_the_page_says_its_unit(tmp_path: Path, unit: ValueUnit, says: str) -> None:
     explanation = Explanation(np.ones((2, 1)), np.zeros(2), feature_names=["a"], unit=unit)
     data = carried(explanation, tmp_path)
     assert says in data["unit_says"]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from arborshap.models.compose import side_by_side
-from arborshap.models.curves import Curve, Step
 from arborshap.models.link import Link
+from arborshap.models.margin_functions import MarginFunction, Step
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
 from arborshap.models.wrappers.members import combine_members, load_members
@@ -48,7 +48,7 @@ def _jumps(step: Step) -> bool:
     return bool((np.diff(points) < _ROUNDING * np.abs(points).max(initial=0.0)).any())
 
 
-def _curve(wrapper: Any, fold: Any, model: Model) -> Curve:
+def _curve(wrapper: Any, fold: Any, model: Model) -> MarginFunction:
     """Return how the score of a fold becomes a probability of the second class."""
     (calibrator,) = fold.calibrators
     if hasattr(calibrator, "a_"):
@@ -60,7 +60,7 @@ def _curve(wrapper: Any, fold: Any, model: Model) -> Curve:
         raise unsupported(wrapper, f"its method is {fold.method!r}, but only 'sigmoid' and 'isotonic' are supported")
     # Calibration starts from the score if the estimator has a method for it, and from the probability if not.
     if hasattr(fold.estimator, "decision_function"):
-        return Curve.of(last)
+        return MarginFunction.of(last)
     if not model.link.is_probability or model.link.averaged:
         raise unsupported(wrapper, f"how {model.library} computes probabilities is not known (link {model.link.name})")
-    return Curve.of(*model.link.curve(model.forest.n_outputs - 1).steps, last)
+    return MarginFunction.of(*model.link.curve(model.forest.n_outputs - 1).steps, last)

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.models.compose import Part
-from arborshap.models.curves import Curve, Step
 from arborshap.models.link import Link
+from arborshap.models.margin_functions import MarginFunction, Step
 from arborshap.models.model import Model
 from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.models.wrappers.members import combine_members, load_members
 
 _AFFINE = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
 _TRIED = np.concatenate([-np.geomspace(1e-3, 30.0, 12), [0.0], np.geomspace(1e-3, 30.0, 12)])
-_INVERSES: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], Curve]] = {
-    "identity": (np.asarray, Curve.of(Step("identity"))),
-    "log": (np.exp, Curve.of(Step("exp"))),
-    "log of 1 + target": (np.expm1, Curve.of(Step("exp"), Step("identity", shift=-1.0))),
-    "log to base 2": (np.exp2, Curve.of(Step("exp", np.log(2.0)))),
-    "log to base 10": (lambda t: np.power(10.0, t), Curve.of(Step("exp", np.log(10.0)))),
+_INVERSES: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], MarginFunction]] = {
+    "identity": (np.asarray, MarginFunction.of(Step("identity"))),
+    "log": (np.exp, MarginFunction.of(Step("exp"))),
+    "log of 1 + target": (np.expm1, MarginFunction.of(Step("exp"), Step("identity", shift=-1.0))),
+    "log to base 2": (np.exp2, MarginFunction.of(Step("exp", np.log(2.0)))),
+    "log to base 10": (lambda t: np.power(10.0, t), MarginFunction.of(Step("exp", np.log(10.0)))),
 }
 
 
@@ -54,6 +54,6 @@ def _link(wrapper: Any, model: Model) -> Link:
             if back.shape == _TRIED.shape and np.allclose(back, known(_TRIED), rtol=1e-12, atol=1e-12):
                 if model.link.is_raw:
                     return Link(name, (curve,))
-                curves = tuple(Curve.of(*own.steps, *curve.steps) for own in model.link.curves)
+                curves = tuple(MarginFunction.of(*own.steps, *curve.steps) for own in model.link.curves)
                 return Link(f"{model.link.name}, then back from the {name}", curves)
     return Link(f"inverse of {type(transformer).__name__}")

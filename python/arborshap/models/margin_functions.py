@@ -84,7 +84,7 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a `Curve`: function(scale * h + shift).
+    """One step of a `MarginFunction`: function(scale * h + shift).
 
     Attributes
     ----------
@@ -137,22 +137,22 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class MarginFunction:
     """A function of one margin: one or several steps, each applied to what the one before it gave.
 
-    For example, the exponential function less 1 is ``Curve.of(Step("exp"), Step("identity", shift=-1.0))``.
+    For example, the exponential function less 1 is ``MarginFunction.of(Step("exp"), Step("identity", shift=-1.0))``.
     """
 
     steps: tuple[Step, ...]
 
     @classmethod
     def of(cls, *steps: Step) -> Self:
-        """Make a curve of these steps."""
+        """Make a function of these steps."""
         return cls(steps)
 
     @classmethod
     def from_json(cls, described: Any) -> Self:
-        """Read a curve from what `to_json` wrote; raise `ValueError` or `TypeError` if it is not a curve."""
+        """Read a function from what `to_json` wrote; raise `ValueError` or `TypeError` if it is not one."""
         return cls(
             tuple(
                 Step(str(function), float(scale), float(shift), *(tuple(map(float, numbers)) for numbers in table))
@@ -161,7 +161,7 @@ class Curve:
         )
 
     def to_json(self) -> list[list[Any]]:
-        """Describe the curve by lists, strings and numbers."""
+        """Describe the function by lists, strings and numbers."""
         return [
             [step.function, step.scale, step.shift, *([step.points, step.values] if step.points else [])]
             for step in self.steps
@@ -169,11 +169,11 @@ class Curve:
 
     @property
     def is_identity(self) -> bool:
-        """Whether the curve returns the margin as it is."""
+        """Whether the function returns the margin as it is."""
         return all(step == Step("identity") for step in self.steps)
 
     def value(self, margins: Array) -> Array:
-        """Evaluate the curve."""
+        """Evaluate the function."""
         for step in self.steps:
             margins = step.value(margins)
         return margins
@@ -188,4 +188,4 @@ class Curve:
         return slope
 
 
-IDENTITY = Curve.of(Step("identity"))
+IDENTITY = MarginFunction.of(Step("identity"))

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.models.curves import IDENTITY, Curve, Step
 from arborshap.models.link import Link
+from arborshap.models.margin_functions import IDENTITY, MarginFunction, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ValueUnit:
     """What the numbers of an explanation are, as far as the model tells.
 
     Attributes
@@ -30,10 +30,10 @@ class Unit:
 
     name: str = "model output"
     becomes: str | None = None
-    curve: Curve | None = None
+    curve: MarginFunction | None = None
 
     @classmethod
-    def of(cls, model_output: str, link: Link | None = None) -> Unit:
+    def of(cls, model_output: str, link: Link | None = None) -> ValueUnit:
         """Name the unit of a model output, given the model's link; without a link, the model is not known."""
         if model_output in ("log_loss", "squared_error"):
             return cls(model_output.replace("_", " "))
