@@ -28,7 +28,7 @@ from arborshap.explain.quadrature import Quadrature
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.terms import SumOfTerms
-from arborshap.explain.weighted import Product, Weighted, Weighting, check_finite, shared_memory
+from arborshap.explain.weighted import MarginCores, Product, Weighted, Weighting, check_finite
 from arborshap.forest import Forest
 from arborshap.forest.margins import forest_of_margin, margin_ranges
 from arborshap.rows.numbers import Matrix
@@ -268,21 +268,13 @@ def weighted_by_parts(
         The threads, and the memory that all weightings share.
     """
     panels = Panels.of(output, forest)
-    forests = {term.margin: forest_of_margin(forest, term.margin).native for term in panels.output.terms}
-    limit = shared_memory(settings, len(parts.counts) + 1)
+    margin_cores = MarginCores.of(panels.output, forest, plain, settings, len(parts.counts) + 1)
     weightings: list[Weighting] = []
     places: dict[Key, int] = {}
     for key in sorted(parts.counts):  # so that sums do not depend on the order of merging
         counts = parts.counts[key]
         term = panels.output.terms[key[0]]
-        core = _core.Explainer.from_background(
-            forests[term.margin],
-            counts,
-            players=plain.players,
-            n_players=plain.n_players,
-            memory_limit=limit,
-            n_threads=settings.n_threads,
-        )
+        core = margin_cores.against_counts(term.margin, counts)
         places[key] = len(weightings)
         weightings.append(Weighting(core, counts.weight / weight, term.output))
     nothing = len(weightings)  # stands for weightings in which all rows of a panel have the weight 0

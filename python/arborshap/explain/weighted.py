@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,6 +153,50 @@ class Weighted:
         return float(term.curve.value(a)[0] - (u * (a - means)).sum())
 
 
+def shared_memory(settings: Settings, n_weightings: int) -> int:
+    """Return how many bytes the tables of one weighting may take."""
+    whole = _core.available_memory() // 2 if settings.memory_limit is None else settings.memory_limit
+    return max(1, whole // max(1, n_weightings))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MarginCores:
+    """Compiles explainers of single margins, with the players of an explainer of all margins.
+
+    Attributes
+    ----------
+    forests
+        The trees of each margin that is needed.
+    options
+        What all explainers have in common: their players, their threads and their share of the memory.
+    """
+
+    forests: dict[int, _core.Forest]
+    options: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls, output: SumOfTerms, forest: Forest, plain: _core.Explainer, settings: Settings, n_weightings: int
+    ) -> Self:
+        """Prepare as many explainers as there are weightings, which share the memory."""
+        forests = {term.margin: forest_of_margin(forest, term.margin).native for term in output.terms}
+        options = {
+            "players": plain.players,
+            "n_players": plain.n_players,
+            "memory_limit": shared_memory(settings, n_weightings),
+            "n_threads": settings.n_threads,
+        }
+        return cls(forests, options)
+
+    def against_rows(self, margin: int, background: Matrix, weights: Array) -> _core.Explainer:
+        """Compile an explainer against weighted rows."""
+        return _core.Explainer(self.forests[margin], background=background, weights=weights, **self.options)
+
+    def against_counts(self, margin: int, counts: _core.Background) -> _core.Explainer:
+        """Compile an explainer against rows that were counted."""
+        return _core.Explainer.from_background(self.forests[margin], counts, **self.options)
+
+
 def weighted_by_rows(
     output: SumOfTerms,
     forest: Forest,
@@ -186,8 +230,7 @@ def weighted_by_rows(
         if found is None:
             return None
         factors.append(found)
-    limit = shared_memory(settings, sum(found.rank for found in factors))
-    forests = {term.margin: forest_of_margin(forest, term.margin).native for term in output.terms}
+    margin_cores = MarginCores.of(output, forest, plain, settings, sum(found.rank for found in factors))
     weightings: list[Weighting] = []
     shared: dict[int, int] = {}  # where the background without further weights stands, for each margin
     products = []
@@ -203,24 +246,10 @@ def weighted_by_rows(
             total = float(weights.sum())
             core = plain
             if total > 0.0 and not (is_plain and forest.n_outputs == 1):
-                core = _core.Explainer(
-                    forests[term.margin],
-                    players=plain.players,
-                    n_players=plain.n_players,
-                    background=background,
-                    weights=weights,
-                    memory_limit=limit,
-                    n_threads=settings.n_threads,
-                )
+                core = margin_cores.against_rows(term.margin, background, weights)
             weightings.append(Weighting(core, total, term.output))
         products.append(Product(term, found, tuple(places)))
     return Weighted(output, forest.native, tuple(products), tuple(weightings))
-
-
-def shared_memory(settings: Settings, n_weightings: int) -> int:
-    """Return how many bytes the tables of one weighting may take."""
-    whole = _core.available_memory() // 2 if settings.memory_limit is None else settings.memory_limit
-    return max(1, whole // max(1, n_weightings))
 
 
 def check_finite(output: SumOfTerms, margins: Array, what: str, start: int) -> None:

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder, TreeExplainer
+from support.forests import complete_tree
 from support.models.cases import CASES, Case
 from support.oracle import ENGINES
-from support.random_trees import complete_tree
 from support.trained import built
 
 pytestmark = pytest.mark.filterwarnings("ignore:An XGBoost dump holds only the trees")

@@ -16,10 +16,10 @@ import pytest
 from numpy.typing import NDArray
 
 from arborshap import Forest, TreeExplainer
+from support.forests import random_forest, random_rows
 from support.oracle import ENGINES, INDICES
 from support.patience import HANG, with_twice_the_work
 from support.places import TESTS
-from support.random_trees import random_forest, random_rows
 
 Array = NDArray[np.float64]
 every_engine = pytest.mark.parametrize("engine", ENGINES)
@@ -107,7 +107,7 @@ PREAMBLE = textwrap.dedent("""
     sys.path.insert(0, {tests!r})
     import numpy as np
     from arborshap import TreeExplainer
-    from support.random_trees import random_forest, random_rows
+    from support.forests import random_forest, random_rows
 """).format(tests=str(TESTS))
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arborshap import Background, ForestBuilder, InputError, ModelError, TreeExplainer
+from arborshap import Background, InputError, ModelError, TreeExplainer
 from arborshap.explain import parts
 from arborshap.explain.labels import OutputName
 from arborshap.models import Link, Model
+from support.forests import far_out
 from support.models import lightgbm_cases, xgboost_cases
 from support.models.case import data
 
@@ -84,18 +85,9 @@ def test_parts_are_merged_bit_for_bit(name: str, width: float | None, monkeypatc
 
 def test_rare_events_keep_their_digits() -> None:
     """All margins of the background are far out, where the logistic function is almost flat."""
-    builder = ForestBuilder(2, rule="<=", precision="float64")
-    for feature in range(2):
-        builder.add_tree(
-            left=[1, 3, -1, -1, -1],
-            right=[2, 4, -1, -1, -1],
-            feature=[feature] * 5,
-            threshold=[0.5, -1.0, 0, 0, 0],
-            value=[0, 0, 40.0, 0.0, 1.0 + feature],
-        )
+    forest, rows = far_out(40.0, -30.0)
     for function in ("logistic", "log"):
-        model = Model(forest=builder.build(base=-30.0), library="by hand", link=Link.named(function))
-        rows = np.array([[0.0, 0.0], [-2.0, 0.0], [0.0, -2.0], [-2.0, -2.0]])
+        model = Model(forest=forest, library="by hand", link=Link.named(function))
         merged = Background(model, rows[:2], model_output="prediction").merge(
             Background(model, rows[2:], model_output="prediction")
         )

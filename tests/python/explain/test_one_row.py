@@ -15,9 +15,9 @@ import pytest
 
 from arborshap import TreeExplainer
 from support.effort import calls_of
+from support.forests import random_forest, random_rows
 from support.patience import HANG
 from support.places import TESTS
-from support.random_trees import random_forest, random_rows
 
 
 @cache
@@ -61,7 +61,7 @@ def test_the_process_does_not_grow() -> None:
         sys.path.insert(0, {str(TESTS)!r})
         import numpy as np
         from arborshap import TreeExplainer
-        from support.random_trees import random_forest, random_rows
+        from support.forests import random_forest, random_rows
 
         row, ours = np.zeros((1, 6)), TreeExplainer(random_forest(5, 4, 6), random_rows(100, 6, 4), n_jobs=1)
         def held_after(calls):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from arborshap import ForestBuilder, InputError, TreeExplainer, UnsupportedModelError
 from arborshap.explain import pairs, softmax, weighted
 from arborshap.explain.labels import Labels
-from arborshap.models import Link, Model, curves, load
+from arborshap.models import Link, Model, load, margin_functions
 from support import oracle
 from support.models import lightgbm_cases, xgboost_cases
 from support.models.case import columns_of, data
@@ -315,7 +315,7 @@ def test_slopes_are_exact_however_near_or_far_the_margins(loss: bool) -> None:
             e_a, e_b = Decimal(a).exp(), Decimal(b).exp()
             rise = (1 + e_a).ln() - (1 + e_b).ln() if loss else e_a / (1 + e_a) - e_b / (1 + e_b)
             expected.append(float(rise / (Decimal(a) - Decimal(b))))
-    slope = curves.softplus_slope if loss else curves.logistic_slope
+    slope = margin_functions.softplus_slope if loss else margin_functions.logistic_slope
     np.testing.assert_allclose(
         slope(pairs[:, 0], pairs[:, 1]), expected, rtol=1e-13 if not loss else 2e-13, atol=1e-300
     )
@@ -325,7 +325,7 @@ def test_a_softmax_of_two_is_a_logistic_function_of_their_difference() -> None:
     rng = np.random.default_rng(5)
     start, end = rng.normal(size=(2, 200, 2)) * 10.0 ** rng.uniform(-8, 2.5, size=(200, 1))
     product = softmax.softmax_means(start, end, two_by_two=True)
-    slope = curves.logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
+    slope = margin_functions.logistic_slope(start[:, 1] - start[:, 0], end[:, 1] - end[:, 0])
     np.testing.assert_allclose(product[:, 0, 1], slope, rtol=0, atol=1e-14)
     np.testing.assert_array_equal(product[:, 1, 0], product[:, 0, 1])
     assert not product[:, [0, 1], [0, 1]].any()

@@ -12,6 +12,7 @@ from arborshap.explain import parts, quadrature
 from arborshap.explain.parts import WeightedParts
 from arborshap.models import Link, Model
 from arborshap.models.margin_functions import MarginFunction, Step
+from support.forests import far_out
 from support.models import lightgbm_cases
 from support.models.case import data
 from support.oracle import INDICES, worths
@@ -153,17 +154,8 @@ def test_each_slope_keeps_its_digits(function: str, scale: float) -> None:
 
 def test_rows_of_small_slope_keep_their_digits() -> None:
     """All rows are at the flat end of their panel, where the bound that is reported must hold as well."""
-    builder = ForestBuilder(2, rule="<=", precision="float64")
-    for feature in range(2):
-        builder.add_tree(
-            left=[1, 3, -1, -1, -1],
-            right=[2, 4, -1, -1, -1],
-            feature=[feature] * 5,
-            threshold=[0.5, -1.0, 0, 0, 0],
-            value=[0, 0, 9.0, 0.0, 1.0 + feature],
-        )
-    model = Model(forest=builder.build(base=-11.0), library="by hand", link=Link.named("log"))
-    rows = np.array([[0.0, 0.0], [-2.0, 0.0], [0.0, -2.0], [-2.0, -2.0]])
+    forest, rows = far_out(9.0, -11.0)
+    model = Model(forest=forest, library="by hand", link=Link.named("log"))
     explainer = TreeExplainer(model, Background(model, rows, model_output="prediction"), model_output="prediction")
     expected = TreeExplainer(model, rows, model_output="prediction").pair_values(rows).mean(axis=1)
     error = np.abs(explainer.shap_values(rows) - expected).max() / np.abs(expected).max()

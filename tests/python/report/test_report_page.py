@@ -21,7 +21,7 @@ from support import report_cases
 from support.browser import Browser
 from support.colours import channels, contrast
 from support.report_cases import MARKUP
-from support.report_pages import case, opened
+from support.report_pages import case, contrasts, opened
 
 CASES = (
     report_cases.every_kind_of_split,
@@ -257,16 +257,8 @@ def test_contrasts_are_those_of_the_explainer(browser: Browser, folder: Path, ma
     pairs = [(i, i + 1) for i in range(25)] if outputs is None else [(17, 17), *((i, 39 - i) for i in range(6))]
     moved: set[int] = set()
     for a, b in pairs:
-        browser.pick("a", a)
-        browser.pick("b", b)
-        expected = reported.explainer.contrast(reported.row(a), reported.row(b))
-        for output in range(len(outputs or [""])):
-            if outputs is not None:
-                browser.choose("#output", output)
-            shown = browser.numbers("#contrast-fall")
-            values = np.reshape(expected.values, (len(expected.feature_names), -1))[:, output]
+        for output, shown, values, expected in contrasts(browser, reported, a, b, 1e-13):
             moved.add(output) if values.any() else None
-            np.testing.assert_allclose([shown[name] for name in expected.feature_names], values, rtol=0, atol=1e-13)
             of_b, of_a = (number for name, number in shown.items() if name.startswith(("A: ", "B: ")))
             assert of_b == pytest.approx(np.reshape(expected.base_values, -1)[output], abs=1e-12)
             assert of_a - of_b == pytest.approx(values.sum(), abs=1e-12)

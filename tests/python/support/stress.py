@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap import Forest, ForestBuilder
-from support.random_trees import complete_tree
+from support.forests import complete_tree
 
 Array = NDArray[np.float64]
 N_FEATURES = 5

@@ -1,4 +1,4 @@
-"""Complete trees and rows of random numbers, which need no model library."""
+"""Forests and rows made by hand or at random, which need no model library."""
 
 from __future__ import annotations
 
@@ -35,3 +35,17 @@ def random_forest(n_trees: int, depth: int, n_features: int, n_outputs: int = 1)
 def random_rows(n: int, n_features: int, seed: int) -> NDArray[np.float64]:
     """Make rows, the same for the same seed."""
     return np.random.default_rng(seed).normal(size=(n, n_features))
+
+
+def far_out(step: float, base: float) -> tuple[Forest, NDArray[np.float64]]:
+    """Make a forest and rows whose margins are all near `base`, though a leaf that no row reaches is `step` away."""
+    builder = ForestBuilder(2, rule="<=", precision="float64")
+    for feature in range(2):
+        builder.add_tree(
+            left=[1, 3, -1, -1, -1],
+            right=[2, 4, -1, -1, -1],
+            feature=[feature] * 5,
+            threshold=[0.5, -1.0, 0, 0, 0],
+            value=[0, 0, step, 0.0, 1.0 + feature],
+        )
+    return builder.build(base=base), np.array([[0.0, 0.0], [-2.0, 0.0], [0.0, -2.0], [-2.0, -2.0]])
