@@ -9,6 +9,7 @@ from pathlib import Path
 from arborshap import __version__
 from arborshap._util.checks import bytes_in
 from arborshap.cli.endings import ENDINGS, ending_of
+from arborshap.game.indices import INDICES
 
 _EXIT = "Exit status: 0 success, 1 error (the last line gives the reason), 2 wrong usage, 130 interrupted."
 
@@ -59,7 +60,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_groups(explain)
     add(
         "--index",
-        choices=["shapley", "taylor", "interaction", "banzhaf"],
+        choices=INDICES,
         default="shapley",
         help="what to compute (default: shapley)",
     )

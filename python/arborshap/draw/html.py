@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from arborshap.draw import palette, style
 from arborshap.draw.drawn import Drawn, value_name, with_converted
 from arborshap.draw.heatmap import pair_effects
+from arborshap.game.indices import is_efficient
 
 if TYPE_CHECKING:
     from arborshap.result.explanation import Explanation
@@ -72,7 +73,7 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
     unit, ends = explanation.unit, style.sizes(np.array([drawn.base[0], total]), of=drawn.values[0])
     what = (
         value_name(explanation)
-        if explanation.index == "banzhaf"
+        if not is_efficient(explanation.index)
         else f"from the base value {ends[0]} to the {with_converted(unit, total, f'{unit.name} {ends[1]}')}"
     )
     return [drawn.label(0, name) for name in drawn.names], drawn.values[0], what

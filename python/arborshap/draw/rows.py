@@ -12,6 +12,7 @@ from arborshap.draw import style
 from arborshap.draw.bar import with_others
 from arborshap.draw.drawn import Drawn, shown_and_others, value_name
 from arborshap.exceptions import InputError
+from arborshap.game.indices import is_efficient
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ def rows_heatmap(explanation: Explanation, *, max_display: int, order: str, ax: 
     image: dict[str, Any] = {"cmap": colours, "vmin": -largest, "vmax": largest, "aspect": "auto"}
     ax.imshow(cells, extent=(0, len(rows), len(labels) - 0.5, -0.5), interpolation="nearest", **image)
     places: list[float] = list(range(len(labels)))
-    if explanation.index != "banzhaf":  # Banzhaf values do not add up to the prediction
+    if is_efficient(explanation.index):
         places, labels = [-0.6 - _STRIP / 2, *places], [explanation.unit.name, *labels]
         _predictions(ax, sums[rows], drawn.base[rows])
     ax.set_yticks(places, labels, fontsize=style.LABEL, parse_math=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from arborshap.draw import palette, style
 from arborshap.draw.drawn import Drawn, others_label, shown_and_others, text_of_cells, with_converted
 from arborshap.exceptions import InputError
+from arborshap.game.indices import is_efficient
 from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
 
 
 def _one_row(explanation: Explanation, plot: str) -> Drawn:
-    if explanation.index == "banzhaf":
+    if not is_efficient(explanation.index):
         raise InputError(
             f"Banzhaf values do not add up to the prediction, so plot.{plot} cannot draw them; use plot.bar"
         )

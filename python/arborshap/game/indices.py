@@ -12,9 +12,15 @@ PLAYER_INDICES: tuple[PlayerIndexName, ...] = ("shapley", "banzhaf")
 """Indices with one value per player."""
 PAIR_INDICES: tuple[PairIndexName, ...] = ("taylor", "interaction")
 """Indices with one value per pair of players."""
+_NEED_NOT_ADD_UP = ("banzhaf",)
 INDICES: tuple[IndexName, ...] = ("shapley", "taylor", "interaction", "banzhaf")
 
 
 def order_of_index(index: str) -> int:
     """Return how many players one value of the index belongs to: 1 or 2."""
     return 2 if index in PAIR_INDICES else 1
+
+
+def is_efficient(index: str) -> bool:
+    """Whether the values of a row sum to its prediction less the base value: the axiom of efficiency."""
+    return index not in _NEED_NOT_ADD_UP

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arborshap.draw.drawn import are_booleans, value_name
 from arborshap.draw.style import is_date
 from arborshap.exceptions import InputError
-from arborshap.game.indices import order_of_index
+from arborshap.game.indices import is_efficient, order_of_index
 from arborshap.report.packing import packed
 from arborshap.report.wording import unit_sentence, values_in
 from arborshap.result.explanation import Explanation
@@ -118,7 +118,7 @@ class Content:
             self.explanation.model_output, "prediction"
         )
         adds_up = False
-        if self.explanation.index == "banzhaf":
+        if not is_efficient(self.explanation.index):
             end = f"With the Banzhaf values, which need not add up to the {predicted}"
         elif provenance is not None and self.explanation.feature_names != provenance.explainer.feature_names:
             end = f"With these players only, so this is not the {predicted}"

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from arborshap.draw.drawn import name_of_values
+from arborshap.game.indices import is_efficient
 from arborshap.report.packing import packed
 from arborshap.report.wording import unit_sentence
 from arborshap.result.drift import Drift
@@ -25,7 +26,7 @@ def payload_of_drift(drift: Drift) -> dict[str, Any]:
         "rows": drift.n_rows,
         "players": drift.feature_names,
         "outputs": names,
-        "adds_up": drift.index == "shapley",
+        "adds_up": is_efficient(drift.index),
         "value_name": name_of_values(drift.index, drift.model_output, drift.unit),
         "unit_says": unit_sentence(drift.unit).split(". ")[0].rstrip(".") + ".",
         "unit": drift.unit.name,

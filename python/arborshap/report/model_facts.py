@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from arborshap._core import __version__
 from arborshap.explain.provenance import Provenance
 from arborshap.explain.softmax import softmax
-from arborshap.game.indices import IndexName
+from arborshap.game.indices import IndexName, is_efficient
 from arborshap.report.content import MAX_CELLS, Content, evenly_spaced, mean_size
 from arborshap.report.packing import packed
 from arborshap.report.trees import trees_payload
@@ -37,13 +37,13 @@ def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]
         payload["becomes"] = _becomes(content, provenance, outputs)
     if explanation.feature_names != explainer.feature_names:
         return payload | {"no_walk": "the explanation has only some of the model's players"}
-    if predicted is not None and explanation.index != "banzhaf":
+    if predicted is not None and is_efficient(explanation.index):
         total = content.base + content.values.sum(axis=1, dtype=np.float64)
         sizes = [np.max(np.abs(total - predicted)), np.max(np.abs(predicted))]
         payload["additivity"] = {"sizes": packed(np.array(sizes)), "rows": len(predicted)}
     if provenance.needs_labels:
         return payload | {"no_walk": "a loss depends on the labels of rows, which the page does not have"}
-    if explanation.index != "banzhaf":
+    if is_efficient(explanation.index):
         payload["interactions"] = _interactions(content, provenance, outputs)
         payload["has_no_pairs"] = not provenance.explains_pairs
     if explainer.n_outputs != explainer.forest.n_outputs:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
-from arborshap.game.indices import order_of_index
+from arborshap.game.indices import is_efficient, order_of_index
 from arborshap.result import selections
 from arborshap.result.arithmetic import Arithmetic
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
@@ -128,7 +128,7 @@ class Explanation(Arithmetic):
         self.frame_kind = frame_kind
         self.standard_error = standard_error
         self.unit = ValueUnit.of(model_output) if unit is None else unit
-        self.adds_up = index != "banzhaf"
+        self.adds_up = is_efficient(index)
 
         axes = [Axis("row", [])] + [Axis("player", self.feature_names)] * order_of_index(index)
         if self.values.ndim == len(axes) + 1:
