@@ -16,30 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.notices import warn
-from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
-from arborshap.explain.replay import ReplayedColumns
-from arborshap.explain.verify import verify
+from arborshap.exceptions import InputError, UnsupportedModelError
+from arborshap.explain.verify import try_relation, verify
 from arborshap.game.groups import Groups, joined, players_from, players_of
 from arborshap.game.relations import (
     Relation,
     chain,
-    components,
     fitted_names,
     fitted_width,
     names_out,
     transforming_steps,
 )
 from arborshap.models import Model
+from arborshap.models.replay import ReplayedColumns
 from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.models.wrappers.passing import inside
 from arborshap.rows.frames import Rows, advice_on_types, as_some_rows
 from arborshap.rows.numbers import Matrix
-from arborshap.rows.raw import RawRows, mixed_rows, some_rows
+from arborshap.rows.raw import RawRows, some_rows
 from arborshap.steps.texts import Texts
 from arborshap.steps.writing import write
 
 _SEEN = 64  # rows that are kept to check what is saved
-_MIXED = 32  # mixed rows that test the relation between raw columns and features
 
 
 def split_pipeline(model: Any, data: Any) -> tuple[Any, RawColumns | None]:
@@ -152,6 +150,7 @@ class RawColumns:
         self.n_columns = width
         self.column_names = fitted_names(first)
         self._relation = chain([step for _, step in steps], width, fitted_width(model))
+        self._n_made = len(self._relation.sources)
         self._joining = _first_that_joins(steps, width, fitted_width(model))
 
     def players(self, groups: Groups | None, names: list[str]) -> tuple[NDArray[np.int32], list[int], list[str]]:
@@ -197,7 +196,7 @@ class RawColumns:
     def feature_names(self) -> list[str]:
         """Return the features' names from the last transforming step, or "feature 0", "feature 1", ..."""
         names = names_out(self._steps[-1][1])
-        return names or [f"feature {j}" for j in range(len(self._relation.sources))]
+        return names or [f"feature {j}" for j in range(self._n_made)]
 
     @property
     def texts(self) -> Texts:
@@ -263,7 +262,8 @@ class RawColumns:
         """
         own_prediction = None if model.ask_margins is None else partial(self._own_prediction, rows.raw, model)
         verify(model, rows.matrix, what, n_threads, own_prediction=own_prediction)
-        self._try_relation(rows, what, model)
+        features_of = partial(self._features, what=f"{what} (rows mixed of two)", model=model)
+        try_relation(rows.raw, rows.matrix, self._relation, features_of, what)
 
     def _features(self, raw: Any, what: str, model: Model) -> Matrix:
         n_rows = raw.shape[0]
@@ -286,25 +286,3 @@ class RawColumns:
         if isinstance(predicted, list):
             predicted = np.hstack(predicted)  # one matrix of class probabilities per output
         return np.asarray(predicted, np.float64).reshape(len(positions), model.forest.n_outputs)
-
-    def _try_relation(self, rows: Rows, what: str, model: Model) -> None:
-        """Mix rows as the game does, and check that the steps turn them into the same mixture of features."""
-        n_rows = len(rows.matrix)
-        raw_players = np.array(components(self.n_columns, self._relation.sources))
-        rng = np.random.default_rng(0)
-        first, second = rng.integers(0, n_rows, size=(2, min(_MIXED, n_rows)))
-        joins = rng.random((len(first), int(raw_players.max()) + 1)) < 0.5
-        mixed = mixed_rows(rows.raw, first, second, joins[:, raw_players])
-        found = self._features(mixed, f"{what} (rows mixed of two)", model)
-        from_first = joins[:, self._relation.owners(raw_players.tolist())]
-        expected = np.where(from_first, rows.matrix[first], rows.matrix[second])
-        size = np.abs(np.where(np.isfinite(expected), expected, 0.0)).max(axis=0, initial=0.0)
-        same = (found == expected) | (np.isnan(found) & np.isnan(expected)) | (abs(found - expected) <= 1e-5 * size)
-        if not same.all():
-            feature = int((~same).any(axis=0).argmax())
-            raise VerificationError(
-                f"{what}: feature {feature} that the pipeline's steps make should depend only on the raw columns "
-                f"{sorted(self._relation.sources[feature])} of its own row, but it depends on more. A step looks at "
-                "other rows, or does not do what its class says, so values of raw columns would not be exact. "
-                "verify=False explains the pipeline as read"
-            )

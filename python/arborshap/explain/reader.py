@@ -26,7 +26,7 @@ from arborshap.rows.numbers import Matrix
 
 if TYPE_CHECKING:
     from arborshap.explain.pipeline import RawColumns
-    from arborshap.explain.replay import ReplayedColumns
+    from arborshap.models.replay import ReplayedColumns
 
 
 @dataclass(slots=True)
@@ -97,7 +97,7 @@ class Reader:
             pipeline.warn_of_joined(groups, called)
         elif relation is not None:
             players, owners, player_names = players_of(relation, groups, called)
-            _warn_of_joined(relation, groups, called)
+            _warn_of_joined(relation, groups, called, getattr(loaded.encode, "why_joined", _STATISTICS))
         else:
             players, player_names = players_from(groups, called, n_columns)
             owners = players.tolist()
@@ -201,8 +201,11 @@ def _read(
     return read
 
 
-def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str]) -> None:
-    """Warn if the model's splits join columns that would otherwise play alone."""
+_STATISTICS = "the model splits on statistics of several columns at once"
+
+
+def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str], why: str) -> None:
+    """Warn if the model's splits join columns that would otherwise play alone, and say why."""
     given, _ = players_from(groups, names, relation.n_inputs)
     mixed = [sorted(sources) for sources in relation.sources if len({given[j] for j in sources}) > 1]
     if not mixed:
@@ -210,8 +213,8 @@ def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str])
     together = components(relation.n_inputs, mixed)
     players = [[names[j] for j, player in enumerate(together) if player == one] for one in sorted(set(together))]
     listed = "; ".join(", ".join(map(repr, player)) for player in players if len(player) > 1)
+    advice = "train with max_ctr_complexity=1" if why == _STATISTICS else "let every step treat one column at a time"
     warn(
-        f"the model splits on statistics of several columns at once, so these columns play as one player: {listed}. "
-        "The values are exact. To explain every column by itself, train with max_ctr_complexity=1; to name the player, "
-        "give groups"
+        f"{why}, so these columns play as one player: {listed}. The values are exact. To explain every column by "
+        f"itself, {advice}; to name the player, give groups"
     )

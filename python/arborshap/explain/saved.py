@@ -34,7 +34,7 @@ from arborshap.rows.frames import Encode
 
 if TYPE_CHECKING:
     from arborshap.explain.pipeline import RawColumns
-    from arborshap.explain.replay import ReplayedColumns
+    from arborshap.models.replay import ReplayedColumns
 
 Readable: TypeAlias = bytes | bytearray | memoryview
 
@@ -172,7 +172,7 @@ def _read(
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
     columns = _columns(about, core, model, has_pipeline=has_pipeline)
-    replay = _replay(about, numbers, columns, core.forest.n_features) if "steps" in texts else None
+    replay = _replay(about, numbers, columns, model.n_columns) if "steps" in texts else None
     reader = Reader(model, columns, replay, gate)
     try:
         state = State.of(reader, settings, core)
@@ -232,13 +232,13 @@ def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline
     )
 
 
-def _replay(about: _About, numbers: Numbers, columns: Columns, n_features: int) -> ReplayedColumns:
+def _replay(about: _About, numbers: Numbers, columns: Columns, n_made: int) -> ReplayedColumns:
     vector = numbers.get("steps")
     if vector is None:
         raise ModelError("the saved steps of the pipeline have no numbers")
-    from arborshap.explain.replay import ReplayedColumns  # noqa: PLC0415 (only a file with a pipeline needs its steps)
+    from arborshap.models.replay import ReplayedColumns  # noqa: PLC0415 (only a file with a pipeline needs its steps)
 
-    replay = ReplayedColumns.from_description(about.only("steps"), vector, n_features)
+    replay = ReplayedColumns.from_description(about.only("steps"), vector, n_made)
     if replay.n_columns != len(columns.names):
         raise ModelError("the saved names do not fit the pipeline's columns")
     return replay

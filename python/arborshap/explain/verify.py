@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, VerificationError
+from arborshap.game.relations import Relation, components
 from arborshap.models.model import Model
 from arborshap.rows.frames import Rows
 from arborshap.rows.numbers import Matrix
-from arborshap.rows.raw import some_rows
+from arborshap.rows.raw import mixed_rows, some_rows, without_arrow
 
 SAMPLE = 1000
+_MIXED = 32  # mixed rows that test what features depend on
 _SEARCHED = 100_000  # rows of a huge background that are searched for extremes
 
 
@@ -82,10 +85,59 @@ def verify(
 
 
 def verify_given(model: Model, rows: Rows, what: str, n_threads: int) -> None:
-    """Compare our margin with the library's raw prediction of rows as they were given, before any encoding."""
+    """Compare our margin with the library's raw prediction of rows as they were given, before any encoding.
+
+    If the model makes features of its own from the columns, test what they depend on, too.
+    """
     predict = model.raw_predict
     if predict is not None:
         verify(model, rows.matrix, what, n_threads, own_prediction=lambda at: predict(some_rows(rows.raw, at)))
+    if model.sources is not None and model.encode is not None:
+        relation = Relation(model.n_columns, model.sources)
+        try_relation(rows.raw, rows.matrix, relation, model.encode, what)
+
+
+def try_relation(raw: Any, matrix: Matrix, relation: Relation, features_of: Callable[[Any], Matrix], what: str) -> None:
+    """Mix rows as the game does, and check that their features are the same mixture of features.
+
+    Parameters
+    ----------
+    raw
+        Rows as they were given.
+    matrix
+        The features that were made from them.
+    relation
+        The columns that each feature is thought to depend on.
+    features_of
+        Makes features from rows.
+    what
+        What to call these rows in messages.
+
+    Raises
+    ------
+    VerificationError
+        If a feature changes with a column that it should not depend on.
+    """
+    raw = without_arrow(raw)
+    if raw is None:
+        return
+    players = np.array(components(relation.n_inputs, relation.sources))
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, len(matrix), size=(2, min(_MIXED, len(matrix))))
+    joins = rng.random((len(first), int(players.max()) + 1)) < 0.5
+    found = features_of(mixed_rows(raw, first, second, joins[:, players]))
+    from_first = joins[:, relation.owners(players.tolist())]
+    expected = np.where(from_first, matrix[first], matrix[second])
+    size = np.abs(np.where(np.isfinite(expected), expected, 0.0)).max(axis=0, initial=0.0)
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected)) | (abs(found - expected) <= 1e-5 * size)
+    if not same.all():
+        feature = int((~same).any(axis=0).argmax())
+        raise VerificationError(
+            f"{what}: feature {feature} that the pipeline's steps make should depend only on the raw columns "
+            f"{sorted(relation.sources[feature])} of its own row, but it depends on more. A step looks at "
+            "other rows, or does not do what its class says, so values of raw columns would not be exact. "
+            "verify=False explains the pipeline as read"
+        )
 
 
 def rows_to_verify(background: Matrix) -> NDArray[np.intp]:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.exceptions import ModelError
 from arborshap.forest import Forest
+from arborshap.models.joined import JoinedRecoding, View, chosen_columns
 from arborshap.models.model import Model
 from arborshap.models.recoding import describe
 
@@ -101,8 +102,8 @@ def combine(
     feature_names, output_names
         Names of the columns and of the outputs of the whole. Without feature names, those of the parts are used.
     raw_predict
-        The wrapper's own raw prediction of plain numbers. It is used to verify ours if no part recodes its rows, and
-        else the parts' own raw predictions are.
+        The wrapper's own raw prediction of rows. It is used to verify ours, unless all parts recode rows in the same
+        way, whose numbers only the parts themselves can read.
     about
         Other fields of `Model`, such as `link`.
 
@@ -110,38 +111,56 @@ def combine(
     ------
     ModelError
         If the parts have different columns.
-    UnsupportedModelError
-        If the parts read the same rows differently.
     """
     models = [part.model for part in parts]
-    if any(model.sources is not None for model in models):
-        raise UnsupportedModelError(
-            "a member is a CatBoost model with columns of categories, which makes features of its own from them; "
-            "explain the members one at a time"
-        )
     for part in parts:
-        found, width = part.model.forest.n_features, n_columns if part.columns is None else len(part.columns)
+        found, width = part.model.n_columns, n_columns if part.columns is None else len(part.columns)
         if found != width:
             raise ModelError(f"one of its members has {found} columns, but it is given {width}")
     names, spaced = _feature_names(parts, feature_names)
     offset = np.asarray(base, np.float64)
-    if raw_predict is None or any(model.encode is not None for model in models):
+    joined = None if _see_the_same(parts) else _joined_recoding(parts, n_columns, names)
+    encode = models[0].encode if joined is None else joined
+    seen, n_features, features = _on_features(parts, joined, n_columns, names)
+    if joined is not None:
+        raw_predict = partial(_own_prediction, raw_predict, joined, parts, offset)
+    elif raw_predict is None or encode is not None:
         raw_predict = partial(_raw_predict, parts, offset)
     sparse = {model.sparse_zero_is_missing for model in models}
     libraries = [name for model in models for name in model.library.replace(" with ", ", ").split(", ")]
     others = dict.fromkeys(name for name in libraries if name != library)
     return Model(
-        forest=joined_forest(parts, n_columns, offset, names, output_names),
+        forest=joined_forest(seen, n_features, offset, features, output_names),
         library=f"{library} with {', '.join(others)}" if others else library,
         raw_predict=raw_predict if all(model.raw_predict for model in models) else None,
+        predicts_given_rows=joined is not None,
         tolerance=max(model.tolerance for model in models),
-        encode=_common_encode(parts),
-        takes_missing=all(model.takes_missing for model in models),
+        encode=encode,
+        takes_missing=joined is not None or all(model.takes_missing for model in models),
         sparse_zero_is_missing=sparse.pop() if len(sparse) == 1 else None,
         spaces_are_underscores=spaced,
         predicts_by_position=any(model.predicts_by_position for model in models),
         **about,
     )
+
+
+def _own_prediction(
+    predict: Callable[[Any], Any] | None,
+    joined: JoinedRecoding,
+    parts: Sequence[Part],
+    base: NDArray[np.float64],
+    rows: Any,
+) -> NDArray[np.float64]:
+    """Ask for the raw prediction of rows as they were given: the wrapper, or else its members."""
+    if predict is not None:
+        return np.asarray(predict(joined.as_trained(rows)), np.float64)
+    total = base
+    for part, view in zip(parts, _views(parts, joined.n_columns), strict=True):
+        given = part.model.predicts_given_rows
+        assert part.model.raw_predict is not None
+        seen = chosen_columns(rows, view.columns) if given else view(rows, joined.n_columns)
+        total = total + part.model.raw_predict(seen) @ part.weights.T
+    return np.asarray(total)
 
 
 def _raw_predict(parts: Sequence[Part], base: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -244,10 +263,10 @@ def _concatenated(
 
 def _feature_names(parts: Sequence[Part], of_whole: Sequence[str] | None) -> tuple[tuple[str, ...] | None, bool]:
     """Return the names of the columns, and whether spaces became underscores; refuse parts with different columns."""
-    alike = [part.model for part in parts if part.columns is None and part.model.forest.feature_names is not None]
+    alike = [part.model for part in parts if part.columns is None and part.model.column_names is not None]
     # Names of a library that changes none are those of the training frame, so these are preferred.
     alike.sort(key=lambda model: model.spaces_are_underscores)
-    found = [model.forest.feature_names or () for model in alike]
+    found = [tuple(model.column_names or ()) for model in alike]
     changed = any(model.spaces_are_underscores for model in alike)
     if of_whole is not None:
         found.insert(0 if not changed or alike[0].spaces_are_underscores else 1, tuple(of_whole))
@@ -271,16 +290,53 @@ def _listed(names: Sequence[str]) -> str:
     return f"[{', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}]"
 
 
-def _common_encode(parts: Sequence[Part]) -> Callable[[Any], NDArray[np.float64]] | None:
-    """Return what all parts do to rows before their trees see them; refuse parts that do different things."""
-    first = parts[0].model.encode
-    described = [describe(part.model.encode) for part in parts]
-    if any(one != described[0] for one in described):
-        raise UnsupportedModelError(
-            "its members recode the same columns differently (categories, or a marker for missing values), so one row "
-            "is not the same to all of them. Turn these columns into numbers before training, and give every member "
-            "the same missing="
-        )
-    if first is not None and any(part.columns is not None for part in parts):
-        raise UnsupportedModelError("its members recode rows, but each sees only some of the columns")
-    return first
+def _see_the_same(parts: Sequence[Part]) -> bool:
+    """Whether one recoding of rows serves all parts."""
+    encodes = [part.model.encode for part in parts]
+    if any(part.model.sources is not None for part in parts):
+        return False
+    if all(encode is None for encode in encodes):
+        return True
+    if any(part.columns is not None for part in parts):
+        return False
+    return all(describe(encode) == describe(encodes[0]) for encode in encodes)
+
+
+def _views(parts: Sequence[Part], n_columns: int) -> list[View]:
+    """Return how each part sees a row."""
+    views = []
+    for part in parts:
+        model = part.model
+        columns = tuple(range(n_columns) if part.columns is None else part.columns.tolist())
+        own = [frozenset([j]) for j in range(model.n_columns)] if model.sources is None else model.sources
+        sources = tuple(frozenset(columns[j] for j in one) for one in own)
+        views.append(View(model.encode, columns, sources, model.library, model.takes_missing))
+    return views
+
+
+def _joined_recoding(parts: Sequence[Part], n_columns: int, names: Sequence[str] | None) -> JoinedRecoding:
+    """Return a recoding with one set of features per way in which parts see a row."""
+    different: list[View] = []
+    for view in _views(parts, n_columns):
+        if not any(view.is_like(other) for other in different):
+            different.append(view)
+    return JoinedRecoding(tuple(different), n_columns, None if names is None else tuple(names))
+
+
+def _on_features(
+    parts: Sequence[Part], joined: JoinedRecoding | None, n_columns: int, names: Sequence[str] | None
+) -> tuple[list[Part], int, Sequence[str] | None]:
+    """Let parts see the features of a joined recoding instead of columns; return the number and names of these, too."""
+    if joined is None:
+        return list(parts), n_columns, names
+    starts = np.cumsum([0, *(len(view.sources) for view in joined.views)]).tolist()
+    seen = []
+    for part, view in zip(parts, _views(parts, n_columns), strict=True):
+        at = next(k for k, other in enumerate(joined.views) if view.is_like(other))
+        seen.append(Part(part.model, part.weights, starts[at] + np.arange(len(view.sources))))
+    called = names or [f"x{j}" for j in range(n_columns)]
+    features = [
+        f"feature {number} of {' and '.join(called[j] for j in sorted(sources)) or 'no column'}"
+        for number, sources in enumerate(joined.sources)
+    ]
+    return seen, len(joined.sources), features

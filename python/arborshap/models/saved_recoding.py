@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError
 from arborshap.models.cut_names import may_be_cut
+from arborshap.models.joined import JoinedRecoding, View
 from arborshap.models.recoding import BY_NAME, Category, LightGBMRecoding, OrdinalRecoding, XGBoostRecoding
 
 # Recodings in the rooms of their libraries, which are imported only for models of theirs.
-_OWN = {"categories of CatBoost": ("arborshap.models.catboost.recoding", "CatBoostRecoding")}
+_OWN = {
+    "categories of CatBoost": ("arborshap.models.catboost.recoding", "CatBoostRecoding"),
+    "steps of a pipeline": ("arborshap.models.wrappers.piped", "ReplayedRecoding"),
+}
 
 
 def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray[np.float64]] | None:
@@ -29,6 +33,8 @@ def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray
             fields, n_features
         )
         return made
+    if called == JoinedRecoding.kind:
+        return _joined(fields, n_features)
     kind = BY_NAME.get(called)
     lists = fields.get("categories")
     if kind is None or not isinstance(lists, list):
@@ -49,3 +55,35 @@ def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray
     if kind is OrdinalRecoding and len(lists) == n_features:
         return OrdinalRecoding(lists)
     raise ModelError("the saved recoding of rows does not fit the model's columns")
+
+
+def _joined(fields: dict[str, Any], n_features: int) -> JoinedRecoding:
+    """Make the recodings of all members of a composition."""
+    try:
+        width, names = int(fields["n_columns"]), fields["column_names"]
+        views = []
+        for one in fields["views"]:
+            columns = tuple(int(column) for column in one["columns"])
+            sources = tuple(frozenset(map(int, columns)) for columns in one["sources"])
+            encode = from_description(one["recoding"], len(sources))
+            views.append(View(encode, columns, sources, str(one["library"]), one["takes_missing"] is True))
+        recoding = JoinedRecoding(tuple(views), width, None if names is None else tuple(map(str, names)))
+        used = [j for view in views for one in (view.columns, *view.sources) for j in one]
+        fits = len(recoding.sources) == n_features and all(0 <= j < width for j in used)
+        fits = fits and (names is None or len(names) == width)
+        fits = fits and all(_makes(view) for view in views)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, ModelError):
+            raise
+        fits = False
+    if not fits:
+        raise ModelError("the saved recodings of members do not fit the model's columns")
+    return recoding
+
+
+def _makes(view: View) -> bool:
+    """Whether a view takes its columns, and makes as many features as it says."""
+    own = getattr(view.encode, "sources", None)
+    if own is None:
+        return len(view.sources) == len(view.columns)
+    return int(getattr(view.encode, "n_columns", -1)) == len(view.columns) and len(own) == len(view.sources)

@@ -75,6 +75,14 @@ def _as_pandas(table: Any) -> Any:
         return table
 
 
+def without_arrow(rows: Any) -> Any:
+    """Return rows of which mixtures can be made; ``None`` if they are a pyarrow table and pandas is not installed."""
+    if frame_library(rows) != "pyarrow":
+        return rows
+    found = _as_pandas(rows)
+    return None if frame_library(found) == "pyarrow" else found
+
+
 def _cells(frame: Any) -> NDArray[Any]:
     if frame_library(frame) != "pyarrow":
         return np.asarray(frame.to_numpy())

@@ -224,14 +224,6 @@ def test_frames_with_category_columns() -> None:
         np.testing.assert_allclose(total, model.predict(frame[:9]), rtol=0, atol=10 * tolerance)
 
 
-def test_members_that_recode_the_same_column_differently_are_refused() -> None:
-    from sklearn.ensemble import VotingRegressor
-
-    model = VotingRegressor([("a", boosted(missing=-1.0)), ("b", boosted())]).fit(GIVEN.X, GIVEN.y)
-    with pytest.raises(UnsupportedModelError, match="VotingRegressor: its members recode the same columns differently"):
-        load(model)
-
-
 def test_sparse_rows_that_members_read_differently_are_refused() -> None:
     from sklearn.ensemble import VotingRegressor
 

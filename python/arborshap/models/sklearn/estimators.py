@@ -21,7 +21,7 @@ _READERS: dict[str, str] = {
     "IsolationForest": "sklearn.isolation.read_isolation_forest",
     "BaseGradientBoosting": "sklearn.boosting.read_gradient_boosting",
     "BaseHistGradientBoosting": "sklearn.hist.read_hist_gradient_boosting",
-    "Pipeline": "wrappers.passing.read_inside",
+    "Pipeline": "wrappers.piped.read_pipeline",
     "BaseSearchCV": "wrappers.passing.read_inside",
     "BaseThresholdClassifier": "wrappers.passing.read_inside",
     "FrozenEstimator": "wrappers.passing.read_inside",

@@ -53,7 +53,7 @@ def combine_members(wrapper: Any, parts: Sequence[Part], method: str | None, **a
         return combine(
             parts,
             library=library_name(),
-            n_columns=parts[0].model.forest.n_features if width is None else int(width),
+            n_columns=parts[0].model.n_columns if width is None else int(width),
             feature_names=feature_names_of(wrapper),
             raw_predict=None if method is None else quiet(getattr(wrapper, method), n_outputs),
             ask_margins=None if method is None else lambda pipeline, rows: getattr(pipeline, method)(rows),

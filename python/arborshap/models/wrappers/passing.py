@@ -1,4 +1,4 @@
-"""Wrappers that predict what the model inside predicts: searches, thresholds, and pipelines that only resample."""
+"""Wrappers that predict what the model inside predicts: searches, thresholds and others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from arborshap.exceptions import ModelError
 from arborshap.models.model import Model
 from arborshap.models.registry import load
 from arborshap.models.sklearn.common import sklearn_classes
-from arborshap.models.supported import unsupported
 
 # A frozen estimator has all attributes of the one inside, so it may not be asked for estimator_.
 _SAME_PREDICTION = {
@@ -26,8 +25,6 @@ def read_inside(wrapper: Any) -> Model:
 def inside(model: Any) -> Any:
     """Return the model whose raw predictions a wrapper passes on, or ``None`` if the model is no such wrapper."""
     classes = sklearn_classes(model)
-    if "Pipeline" in classes:
-        return _last(model)
     if "BaseSearchCV" in classes:
         return _best(model)
     for kind, names in _SAME_PREDICTION.items():
@@ -37,18 +34,6 @@ def inside(model: Any) -> Any:
                 raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
             return found
     return None
-
-
-def _last(pipeline: Any) -> Any:
-    for name, step in pipeline.steps[:-1]:
-        is_idle = step is None or (isinstance(step, str) and step == "passthrough") or hasattr(step, "fit_resample")
-        if not is_idle:
-            raise unsupported(
-                pipeline,
-                f"its step {name!r} transforms rows. A pipeline is explained if it is the whole model or in a search, "
-                "but not inside another wrapper; put the wrapper at the end of the pipeline instead",
-            )
-    return pipeline.steps[-1][1]
 
 
 def _best(search: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, ModelError
-from arborshap.models import Model
+from arborshap.models.model import Model
 from arborshap.rows.frames import Rows, as_some_rows, frame_library
 from arborshap.rows.numbers import Matrix, is_missing, matrix_from_columns
 from arborshap.rows.raw import RawRows
@@ -72,11 +72,15 @@ class ReplayedColumns:
         return Rows(features, raw.names, raw.labels, raw.cells, raw.frame_kind, rows)
 
     def features_of(self, rows: Any, what: str, model: Model) -> Matrix:
-        """Replay the steps."""
-        table = self._typed(rows)
-        n_rows = shape_of(table)[0]
-        if n_rows == 0:
+        """Replay the steps, and let the model read what they make."""
+        if shape_of(self._typed(rows))[0] == 0:
             return np.empty((0, len(self.features)))
+        made = self.made_of(rows, what)
+        return model.read(for_the_model(made, model.sparse_zero_is_missing, what), f"{what} (transformed)").matrix
+
+    def made_of(self, rows: Any, what: str) -> Table:
+        """Return what the steps make of rows."""
+        table = self._typed(rows)
         for number, (name, step) in enumerate(self.steps):
             try:
                 table = step.transform(table)
@@ -86,7 +90,7 @@ class ReplayedColumns:
                 raise InputError(message) from error
             except (TypeError, ValueError, IndexError) as error:
                 raise InputError(f"{what}: the pipeline's step {name!r} refuses these rows: {error}") from error
-        return model.read(_for_the_model(table, model, what), f"{what} (transformed)").matrix
+        return table
 
     def _called(self, column: int) -> str | int:
         return column if self.column_names is None else self.column_names[column]
@@ -156,12 +160,12 @@ class ReplayedColumns:
         return cls(n_columns, columns, wants_array, list(zip(names, steps, strict=True)), features)
 
 
-def _for_the_model(table: Table, model: Model, what: str) -> NDArray[Any]:
-    """Return the array that the model reads: sparse and framed features written out."""
+def for_the_model(table: Table, sparse_zero_is_missing: bool | None, what: str) -> NDArray[Any]:
+    """Return the array that a model reads: sparse and framed features written out."""
     if isinstance(table, Sparse):
-        if model.sparse_zero_is_missing is None:
+        if sparse_zero_is_missing is None:
             raise InputError(f"{what}: the members of this model read the sparse features of its pipeline differently")
-        if not model.sparse_zero_is_missing:
+        if not sparse_zero_is_missing:
             return table.matrix
         matrix = table.matrix if table.matrix.dtype.kind == "f" else table.matrix.astype(np.float64)
         return np.where(table.stored, matrix, matrix.dtype.type(np.nan))
