@@ -27,7 +27,6 @@ from arborshap.models import supported_models
 from arborshap.result.curve import Curve
 from arborshap.result.explanation import Explanation
 from arborshap.result.importance import Importance, TopValues
-from arborshap.result.sage import SageValues
 
 if TYPE_CHECKING:
     from arborshap.explain.cohorts import cohort_contrasts
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from arborshap.models.survival import survival_curve
     from arborshap.result.cohorts import CohortContrasts
     from arborshap.result.drift import Drift
+    from arborshap.result.sage import SageValues
     from arborshap.trace import Trace
 
 Explainer = TreeExplainer
@@ -75,6 +75,7 @@ __all__ = [
 _LATE = {
     "CohortContrasts": "arborshap.result.cohorts",
     "Drift": "arborshap.result.drift",
+    "SageValues": "arborshap.result.sage",
     "Trace": "arborshap.trace",
     "cohort_contrasts": "arborshap.explain.cohorts",
     "drift_contributions": "arborshap.explain.drift",

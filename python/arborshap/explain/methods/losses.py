@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arborshap._util.checks import checked_weights, whole_number
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
-from arborshap.explain.losses import Loss
 from arborshap.explain.methods.base import Methods
-from arborshap.explain.sage import sage_values_of
-from arborshap.result.sage import SageValues
+
+if TYPE_CHECKING:
+    from arborshap.result.sage import SageValues
 
 
 class LossMethods(Methods):
@@ -61,6 +61,9 @@ class LossMethods(Methods):
         SageValues
             `values`, `standard_error`, the losses with and without all players, ``to_frame()`` and ``plot()``.
         """
+        from arborshap.explain.losses import Loss  # noqa: PLC0415 (few callers ask for SAGE values)
+        from arborshap.explain.sage import sage_values_of  # noqa: PLC0415 (as above)
+
         state = self.state
         if isinstance(tolerance, bool) or not isinstance(tolerance, (int, float)) or not tolerance > 0.0:
             raise InputError(f"tolerance must be a number above 0, got {tolerance!r}")
