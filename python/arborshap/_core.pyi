@@ -178,6 +178,16 @@ class Explainer:
         """Return an explainer of the same forest against the same background, with other players."""
     def explain_population(self, population: Background, index: IndexName, *, n_threads: int) -> NDArray[np.float64]:
         """Compute the mean of an index over counted rows: (players[, players], outputs)."""
+    def coalition_values(
+        self, rows: Matrix, members: list[bool], *, n_threads: int, progress: Progress | None = None
+    ) -> NDArray[np.float64]:
+        """Compute the mean prediction with some players from each row, the others from the background: (rows, outputs)."""
+    def single_values(self, rows: Matrix, players: list[int], *, n_threads: int) -> NDArray[np.float64]:
+        """Compute the same for coalitions of one player each: (rows, players, outputs)."""
+    def couple_values(self, rows: Matrix, player: int, others: list[int], *, n_threads: int) -> NDArray[np.float64]:
+        """Compute the same for coalitions of one player and each of some others: (others, rows, outputs)."""
+    def values_without(self, rows: Matrix, *, n_threads: int) -> NDArray[np.float64]:
+        """Compute the same for coalitions of all players but one, for each player in turn: (rows, players, outputs)."""
     def standard_error(
         self, rows: Matrix | None, index: IndexName, *, n_threads: int, progress: Progress | None = None
     ) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ mod cells;
 pub(crate) mod codes;
 pub(crate) mod compiled;
 pub(crate) mod cover;
+pub(crate) mod effects;
 pub(crate) mod expected_value;
 pub(crate) mod fingerprint;
 pub(crate) mod plan;

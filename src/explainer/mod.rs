@@ -9,10 +9,12 @@
 //! | `pairs` | the values of every pair |
 //! | `regroup` | the same forest and background with other players |
 //! | `population` | the mean over a population that was counted |
+//! | `coalitions` | mean predictions with some players from the row |
 //! | `standard_error` | how far values may be off because the background is a sample |
 
 mod absent;
 mod build;
+mod coalitions;
 mod pairs;
 mod parts;
 mod population;

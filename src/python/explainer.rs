@@ -269,4 +269,69 @@ impl PyExplainer {
         let m = background.map_or(explainer.n_background(), |b| b.len());
         array(py, values, &[rows.len(), m, explainer.n_players(), explainer.n_outputs()])
     }
+
+    /// What a coalition is worth: (rows, outputs).
+    #[pyo3(signature = (rows, members, *, n_threads, progress=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn coalition_values<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        members: Vec<bool>,
+        n_threads: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let rows = rows.rows(py)?;
+        let effort = Effort::Long(positive(py, "n_threads", n_threads)?);
+        let values = run(py, effort, progress.as_ref(), |job| self.explainer.coalition_values(&rows, &members, job))?;
+        array(py, values, &[rows.len(), self.explainer.n_outputs()])
+    }
+
+    /// What each of some players is worth alone: (rows, players, outputs).
+    #[pyo3(signature = (rows, players, *, n_threads))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn single_values<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        players: Vec<usize>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let rows = rows.rows(py)?;
+        let effort = Effort::Long(positive(py, "n_threads", n_threads)?);
+        let values = run(py, effort, None, |job| self.explainer.single_values(&rows, &players, job))?;
+        array(py, values, &[rows.len(), players.len(), self.explainer.n_outputs()])
+    }
+
+    /// What one player and each of some others are worth together: (others, rows, outputs).
+    #[pyo3(signature = (rows, player, others, *, n_threads))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn couple_values<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        player: usize,
+        others: Vec<usize>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let rows = rows.rows(py)?;
+        let effort = Effort::Long(positive(py, "n_threads", n_threads)?);
+        let values = run(py, effort, None, |job| self.explainer.couple_values(&rows, player, &others, job))?;
+        array(py, values, &[others.len(), rows.len(), self.explainer.n_outputs()])
+    }
+
+    /// What all players but one are worth together, for each player in turn: (rows, players, outputs).
+    #[pyo3(signature = (rows, *, n_threads))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn values_without<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let rows = rows.rows(py)?;
+        let effort = Effort::Long(positive(py, "n_threads", n_threads)?);
+        let values = run(py, effort, None, |job| self.explainer.values_without(&rows, job))?;
+        array(py, values, &[rows.len(), self.explainer.n_players(), self.explainer.n_outputs()])
+    }
 }

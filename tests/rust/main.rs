@@ -2,6 +2,7 @@
 
 mod axioms;
 mod backgrounds;
+mod coalitions;
 mod deep;
 mod definition;
 mod determinism;

@@ -43,7 +43,14 @@ def heatmap(explanation: Explanation, *, max_display: int, order: str, ax: Axes 
 
 
 def draw_pairs(
-    effects: NDArray[Any], names: list[str], what: str, *, signed: bool, max_display: int, ax: Axes | None
+    effects: NDArray[Any],
+    names: list[str],
+    what: str,
+    *,
+    signed: bool,
+    max_display: int,
+    ax: Axes | None,
+    note: str = "diagonal: main effects; below: effects of pairs",
 ) -> Axes:
     """Draw effects that are on the diagonal and below it, as `pair_effects` returns them."""
     weight = np.abs(effects).sum(axis=0) + np.abs(effects).sum(axis=1) - np.abs(np.diag(effects))
@@ -75,7 +82,6 @@ def draw_pairs(
     bar.ax.tick_params(length=0)
     bar.ax.set_title(what, fontsize=style.NOTE, loc="right")
     bar.outline.set_visible(False)
-    note = "diagonal: main effects; below: effects of pairs"
     more = f"\n{left_out} more players are not shown" if left_out else ""
     ax.set_xlabel(note + more, fontsize=style.NOTE, alpha=0.8)
     return ax

@@ -16,6 +16,8 @@ Array: TypeAlias = NDArray[np.float64]
 
 _CHUNK = 2**22
 """Number of cells of mixed rows that are held at a time."""
+_SECONDS_PER_STEP = 4e-9
+"""What a background row takes per split on its walk, measured; only the choice of a way depends on it."""
 
 
 def chosen_players(state: State, players: Any) -> list[int]:
@@ -48,43 +50,59 @@ def refuse_losses(state: State) -> None:
 def coalition_values_of(state: State, rows: Matrix, players: list[int]) -> Array:
     """Compute the mean prediction with these players from each row and all others from the background: (rows, outputs).
 
-    For the raw prediction this is a game of two players, the coalition and all others: the main effect of the first is
-    what the coalition is worth. Two players fit into small tables, however deep the trees are. A function of the margin
-    must be evaluated for every mixed row, so other outputs cost rows times background rows.
+    The raw prediction costs rows plus background rows. A function of the margin must be evaluated for every mixed row,
+    so other outputs cost rows times background rows.
     """
     if state.rescaled is not None:
         return _means_of_mixed_rows(state, rows, players)
-    settings = state.settings
+    n_threads = state.settings.n_threads
     in_coalition = np.isin(state.columns.players, players)
     if in_coalition.all():
-        return state.forest.margin(rows, settings.n_threads)
-    base = np.broadcast_to(state.core.expected_value, (len(rows), state.n_outputs))
+        return state.forest.margin(rows, n_threads)
     if not in_coalition.any():
-        return base.copy()
-    if len(players) == 1 and _has_cheap_main_effects(state, len(rows)):
-        return np.asarray(base + _main_effects(state, rows)[:, players[0]])
-    sides = np.where(in_coalition, 0, 1).astype(np.int32)
-    core = state.core.with_players(sides, 2, n_threads=settings.n_threads)
-    main = core.explain(rows, "taylor", engine="auto", n_threads=settings.n_threads)[:, 0, 0]
-    return np.asarray(base + main)
+        return np.broadcast_to(state.core.expected_value, (len(rows), state.n_outputs)).copy()
+    if state.n_background == 0:
+        return _path_dependent(state, rows, in_coalition)
+    if len(players) == 1:
+        return values_of_each_player(state, rows, players)[:, 0]
+    if len(players) == 2:
+        return np.asarray(state.core.couple_values(rows, players[0], players[1:], n_threads=n_threads)[0])
+    if len(players) == state.columns.n_players - 1:
+        (missing,) = set(range(state.columns.n_players)) - set(players)
+        return state.core.values_without(rows, n_threads=n_threads)[:, missing]
+    members = np.isin(np.arange(state.columns.n_players), players).tolist()
+    return state.core.coalition_values(rows, members, n_threads=n_threads)
 
 
-def values_of_each_player(state: State, rows: Matrix) -> Array:
-    """Compute what each player is worth alone, as a coalition of one: (rows, players, outputs)."""
+def values_of_each_player(state: State, rows: Matrix, players: list[int] | None = None) -> Array:
+    """Compute what each of some players, or of all, is worth alone: (rows, players, outputs)."""
+    chosen = list(range(state.columns.n_players)) if players is None else players
     if state.rescaled is None and _has_cheap_main_effects(state, len(rows)):
-        return np.asarray(state.core.expected_value + _main_effects(state, rows))
-    everybody = range(state.columns.n_players)
-    return np.stack([coalition_values_of(state, rows, [player]) for player in everybody], axis=1)
+        return np.asarray(state.core.expected_value + _main_effects(state, rows)[:, chosen])
+    if state.rescaled is None and state.n_background:
+        return state.core.single_values(rows, chosen, n_threads=state.settings.n_threads)
+    return np.stack([coalition_values_of(state, rows, [player]) for player in chosen], axis=1)
+
+
+def _path_dependent(state: State, rows: Matrix, in_coalition: NDArray[np.bool_]) -> Array:
+    """Compute the same without a background, as a game of two players: the coalition, and all others."""
+    n_threads = state.settings.n_threads
+    core = state.core.with_players(np.where(in_coalition, 0, 1).astype(np.int32), 2, n_threads=n_threads)
+    main = core.explain(rows, "taylor", engine="auto", n_threads=n_threads)[:, 0, 0]
+    return np.asarray(state.core.expected_value + main)
 
 
 def _has_cheap_main_effects(state: State, n_rows: int) -> bool:
-    """Whether the main effects of all players are cheaper than a game of two players for one of them.
+    """Whether the main effects of all players are looked up in tables in less time than the background takes to walk.
 
-    They are if tables serve all trees, because the background has been counted for these already.
+    They are if the background was counted before and the trees are small. Without a background nothing walks.
     """
     plan = state.core.plan(n_rows, "taylor", state.settings.engine)
-    few = n_rows * state.columns.n_players**2 * state.n_outputs <= _CHUNK
-    return few and plan.trees_by_tables == state.forest.n_trees
+    if n_rows * state.columns.n_players**2 * state.n_outputs > _CHUNK or plan.trees_by_tables < state.forest.n_trees:
+        return False
+    leaves = np.add.reduceat(state.forest.left < 0, state.forest.tree_offsets[:-1])
+    steps = state.n_background * float((np.log2(leaves) ** 2).sum())
+    return state.n_background == 0 or plan.seconds < _SECONDS_PER_STEP * steps
 
 
 def _main_effects(state: State, rows: Matrix) -> Array:
@@ -114,32 +132,3 @@ def _means_of_mixed_rows(state: State, rows: Matrix, players: list[int]) -> Arra
         outputs = rescaled.output.of(margins, None).reshape(len(some), len(background), -1)
         out[start : start + step] = np.einsum("z,xzo->xo", shares, outputs)
     return out
-
-
-def h_statistic_of(state: State, rows: Matrix) -> Array:
-    """Compute Friedman's H squared: pairs of players, and on the diagonal each player against all others."""
-    n_players = state.columns.n_players
-    everybody = list(range(n_players))
-
-    def centred(players: list[int]) -> Array:
-        values = coalition_values_of(state, rows, players)
-        return np.asarray(values - values.mean(axis=0))
-
-    def share(part: Array, whole: Array) -> Array:
-        """Return the variance of a part as a share of that of the whole; 0 if nothing varies beyond rounding."""
-        top, bottom = (part**2).sum(axis=0), (whole**2).sum(axis=0)
-        tiny = len(rows) * (1e-12 * scale) ** 2
-        return np.where(bottom > tiny, np.where(top > tiny, top, 0.0) / np.where(bottom > tiny, bottom, 1.0), 0.0)
-
-    each = values_of_each_player(state, rows)
-    alone = np.moveaxis(each - each.mean(axis=0), 1, 0)
-    whole = centred(everybody)
-    scale = np.abs(state.forest.margin(rows, state.settings.n_threads)).max(initial=1e-300)
-    h = np.zeros((n_players, n_players, state.n_outputs))
-    for i in everybody:
-        others = centred([j for j in everybody if j != i])
-        h[i, i] = share(whole - alone[i] - others, whole)
-        for j in range(i):
-            pair = centred([i, j])
-            h[i, j] = h[j, i] = share(pair - alone[i] - alone[j], pair)
-    return h

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
+from arborshap.explain.axes import Positions, columns_of_player, quantile_ranks, splits_by_category
 from arborshap.explain.state import State
 from arborshap.explain.values import predictions_of
-from arborshap.forest import Forest
-from arborshap.forest.forest import NodeFlag
 from arborshap.result.curve import Curve
 from arborshap.rows.frames import Rows
 from arborshap.rows.numbers import Matrix, is_missing
 
 Array: TypeAlias = NDArray[np.float64]
-Positions: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class _Levels:
 def local_effects_of(state: State, player: int, rows: Rows, bins: int) -> Curve:
     """Accumulate the local effects of one column over the rows: (outputs, points), centred over the rows."""
     name = state.columns.player_names[player]
-    owned = [j for j, owner in enumerate(state.columns.owners) if owner == player]
+    owned = columns_of_player(state, player)
     if len(owned) != 1:
         raise InputError(
             f"the player {name!r} is {len(owned)} columns, which have no order to accumulate effects along; use "
@@ -86,9 +84,7 @@ def _levels(state: State, player: int, column: NDArray[Any], bins: int, name: st
     order = _order_of_categories(state, player, cells)
     if order is None:
         numbers = cells.astype(np.float64)
-        # The smallest value that a share of k / bins of the rows does not exceed, in whole numbers.
-        ranks = -(-len(numbers) * np.arange(min(bins, len(numbers)) + 1) // min(bins, len(numbers))) - 1
-        edges = np.unique(np.sort(numbers)[np.maximum(ranks, 0)])
+        edges = np.unique(np.sort(numbers)[quantile_ranks(len(numbers), bins)])
         donors = rows[[int(np.flatnonzero(numbers == edge)[0]) for edge in edges]]
         # A bin is open below and closed above; the smallest values belong to the first bin.
         level = np.maximum(np.searchsorted(edges, numbers, side="left"), min(1, len(edges) - 1))
@@ -120,12 +116,6 @@ def _order_of_categories(state: State, player: int, cells: NDArray[Any]) -> list
     if not state.reader.makes_features and any(splits_by_category(state.forest, int(f)) for f in features):
         return sorted(present)
     return None
-
-
-def splits_by_category(forest: Forest, feature: int) -> bool:
-    """Whether some tree asks for the category of a feature."""
-    asked = (forest.feature == feature) & (forest.left >= 0) & ((forest.flags & NodeFlag.CATEGORICAL) != 0)
-    return bool(asked.any())
 
 
 def _differences(state: State, player: int, rows: Rows, levels: _Levels) -> tuple[Array, Array]:

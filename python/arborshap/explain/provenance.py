@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap.exceptions import ArborshapError
+from arborshap.explain.coalitions import values_of_each_player
 from arborshap.explain.state import State
 from arborshap.explain.terms import SumOfTerms
 from arborshap.explain.values import pair_values_of, predictions_of, values_of
@@ -17,6 +19,9 @@ from arborshap.rows.numbers import Matrix
 
 if TYPE_CHECKING:
     from arborshap.explain.explainer import TreeExplainer
+
+_MOST_MIXED = 10**8
+"""Most walks down a tree that a page is worth."""
 
 
 class Rescaling(NamedTuple):
@@ -121,6 +126,25 @@ class Provenance:
         """Compute the values of the rows at these positions against each other: (rows, rows, players, outputs)."""
         some = self.matrix[positions]
         return self._with_outputs(pair_values_of(self.state, some, some))
+
+    def main_effects(self, donors: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        """Compute the mean prediction with each player alone from some rows, less the expected value.
+
+        `donors` names a row for each point and player. The result is (points, players, outputs); ``None`` if it would
+        take long, or if the background that it needs was not kept.
+        """
+        state = self.state
+        mixed_rows = donors.size * max(1, state.n_background) * state.forest.n_trees
+        if state.rescaled is not None and mixed_rows > _MOST_MIXED:
+            return None
+        picked = self.matrix[donors[:, state.columns.players], np.arange(state.forest.n_features)]
+        points: Matrix = np.ascontiguousarray(picked)
+        try:
+            values = values_of_each_player(state, points)
+        except ArborshapError:
+            return None
+        expected = state.core.expected_value if state.rescaled is None else state.rescaled.expected_of_any_row()
+        return np.asarray(values - expected)
 
     def _with_outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return values[..., np.newaxis] if self.state.n_outputs == 1 else values

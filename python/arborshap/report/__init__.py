@@ -27,7 +27,7 @@ from arborshap.result.explanation import Explanation
 
 _SCRIPTS = (
     *("page", "data", "scale", "colours", "dots", "picker"),
-    *("facts", "predictions", "overview", "dependence", "interactions", "waterfall", "contrast"),
+    *("facts", "predictions", "shapes", "overview", "dependence", "interactions", "waterfall", "contrast"),
     *("walk", "tree", "trace", "theme", "main"),
 )
 """The scripts in the order in which they are joined: each uses only those before it."""

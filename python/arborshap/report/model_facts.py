@@ -13,6 +13,7 @@ from arborshap.explain.softmax import softmax
 from arborshap.game.indices import IndexName, is_efficient
 from arborshap.report.content import MAX_CELLS, Content, evenly_spaced, mean_size
 from arborshap.report.packing import packed
+from arborshap.report.shapes import shapes_payload
 from arborshap.report.trees import trees_payload
 from arborshap.report.wording import contrast_says, trace_in
 from arborshap.result.axes import output_labels
@@ -43,6 +44,8 @@ def payload_of_model(content: Content, provenance: Provenance) -> dict[str, Any]
         payload["additivity"] = {"sizes": packed(np.array(sizes)), "rows": len(predicted)}
     if provenance.needs_labels:
         return payload | {"no_walk": "a loss depends on the labels of rows, which the page does not have"}
+    if not _is_contrast(content, provenance):
+        payload["shapes"] = shapes_payload(content, provenance, outputs)
     if is_efficient(explanation.index):
         payload["interactions"] = _interactions(content, provenance, outputs)
         payload["has_no_pairs"] = not provenance.explains_pairs
@@ -106,10 +109,15 @@ def _computing_facts(content: Content, provenance: Provenance) -> list[list[str]
     return [*facts, ["arborshap", __version__]]
 
 
+def _is_contrast(content: Content, provenance: Provenance) -> bool:
+    """Whether rows were compared with other rows than the background."""
+    is_raw = content.explanation.model_output == "raw"
+    return is_raw and not bool(np.isin(content.base, provenance.explainer.expected_value).all())
+
+
 def _background(content: Content, provenance: Provenance) -> str:
-    explainer = provenance.explainer
-    n_background, is_raw = explainer.facts().n_background, content.explanation.model_output == "raw"
-    if is_raw and not np.isin(content.base, explainer.expected_value).all():
+    n_background = provenance.explainer.facts().n_background
+    if _is_contrast(content, provenance):
         return "the row or rows of the contrast"
     if not n_background:
         return "none: path-dependent, from the training weights in the trees"

@@ -26,6 +26,8 @@ class Overview {
       this.build();
     });
     byId("swarm-hint").append(` ${report.values_in}`);
+    byId("swarm-shape").hidden = !report.shapes;
+    byId("shape-hint").hidden = !report.shapes;
     byId("dot-legend").append(
       make("span", {}, "low", make("span", { class: "ramp" }), "high value of the feature"),
       make("span", {}, make("span", { class: "grey" }), "missing, text or several columns"),
@@ -44,6 +46,7 @@ class Overview {
     const largest = sizes[order[0]] || 1;
     const ofOutput = report.nPlayers * report.nShown;
     this.scale = scaleOf(report.values.subarray(state.output * ofOutput, (state.output + 1) * ofOutput), 0.03, 0);
+    this.shapeScale = report.shapes ? shapeScale(report) : null;
     this.watch.disconnect();
     this.strips.clear();
     this.body.replaceChildren(...shown.map((player) => this.line(player, sizes[player], largest)));
@@ -79,7 +82,8 @@ class Overview {
           make("span", {}, figure(size)),
         ),
       ),
-      make("td", {}, canvas),
+      make("td", { class: "dots" }, canvas),
+      report.shapes ? make("td", { class: "of-shape" }, shapeOf(report, player, this.shapeScale)) : null,
     );
   }
 

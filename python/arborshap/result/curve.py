@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.checks import is_whole
 from arborshap.exceptions import InputError
 from arborshap.result.value_unit import ValueUnit
 
@@ -85,14 +86,18 @@ class Curve:
         """Return the position of an output; ``None`` stands for the only one."""
         values = self.average if self.average is not None else self.individual
         assert values is not None
-        n_outputs = len(values)
-        if output is None:
-            if n_outputs > 1:
-                raise InputError(f"the curve has {n_outputs} outputs; choose one with output=")
-            return 0
-        if isinstance(output, str) and self.output_names is not None and output in self.output_names:
-            return self.output_names.index(output)
-        if isinstance(output, int) and not isinstance(output, bool) and 0 <= output < n_outputs:
-            return output
-        names = f" or one of {self.output_names}" if self.output_names else ""
-        raise InputError(f"output must be a position from 0 to {n_outputs - 1}{names}; got {output!r}")
+        return output_position(output, len(values), self.output_names)
+
+
+def output_position(output: int | str | None, n_outputs: int, names: list[str] | None) -> int:
+    """Return the position of an output that is given by position or name; ``None`` stands for the only one."""
+    if output is None:
+        if n_outputs > 1:
+            raise InputError(f"there are {n_outputs} outputs; choose one with output=")
+        return 0
+    if isinstance(output, str) and names is not None and output in names:
+        return names.index(output)
+    if is_whole(output) and 0 <= output < n_outputs:
+        return int(output)
+    listed = f" or one of {names}" if names else ""
+    raise InputError(f"output must be a position from 0 to {n_outputs - 1}{listed}; got {output!r}")

@@ -30,6 +30,28 @@ pub(crate) struct CodeTest {
     pub(crate) span: u32,
 }
 
+impl CodeTest {
+    /// The test that values up to the cut of a rank pass, which have the codes 1 ..= rank, and perhaps missing values. In
+    /// wrapping arithmetic the missing code comes right before code 0, which no value has.
+    pub(crate) fn at(column: u32, rank: u32, missing_left: bool) -> Self {
+        match (missing_left, rank) {
+            (true, 0) => Self { column, lo: u32::MAX, span: 0 },
+            (true, _) => Self { column, lo: u32::MAX, span: rank + 1 },
+            (false, 0) => Self { column, lo: 0, span: 0 },
+            (false, _) => Self { column, lo: 1, span: rank - 1 },
+        }
+    }
+
+    /// The rank of [`at`](Self::at), and whether missing values pass.
+    pub(crate) fn rank(self) -> (u32, bool) {
+        match self.lo {
+            u32::MAX => (self.span.saturating_sub(1), true),
+            0 => (0, false),
+            _ => (self.span + 1, false),
+        }
+    }
+}
+
 /// How a value of one feature becomes a code.
 #[derive(Debug)]
 enum Coding {
@@ -111,7 +133,7 @@ impl Columns {
             max_code = max_code.max(cuts.len() + 1);
             for (number, rank) in ranks {
                 let test = &mut tests[number as usize];
-                *test = threshold_test(columns.len() as u32, rank, test.span == 1);
+                *test = CodeTest::at(columns.len() as u32, rank, test.span == 1);
             }
             let (precision, missing) = thresholds.axis;
             let coding = match precision {
@@ -125,6 +147,15 @@ impl Columns {
 
     pub(crate) fn len(&self) -> usize {
         self.columns.len()
+    }
+
+    /// The largest code of a value in a column.
+    pub(crate) fn largest_code(&self, column: usize) -> u32 {
+        match &self.columns[column].coding {
+            Coding::F32 { cuts, .. } => cuts.len() as u32 + 1,
+            Coding::F64 { cuts, .. } => cuts.len() as u32 + 1,
+            Coding::Split(_) => 2,
+        }
     }
 
     /// Whether 16 bits hold every code, with room for the tests' own arithmetic.
@@ -177,17 +208,6 @@ fn ordered(x: f32) -> u32 {
 /// The number that [`ordered`] made this integer from.
 fn number_of(ordered: u32) -> f32 {
     f32::from_bits(if ordered & SIGN == 0 { !ordered } else { ordered & !SIGN })
-}
-
-/// Values up to the cut of that rank have the codes 1 ..= rank. In wrapping arithmetic the missing code comes right before
-/// code 0, which no value has.
-fn threshold_test(column: u32, rank: u32, missing_left: bool) -> CodeTest {
-    match (missing_left, rank) {
-        (true, 0) => CodeTest { column, lo: u32::MAX, span: 0 },
-        (true, _) => CodeTest { column, lo: u32::MAX, span: rank + 1 },
-        (false, 0) => CodeTest { column, lo: 0, span: 0 },
-        (false, _) => CodeTest { column, lo: 1, span: rank - 1 },
-    }
 }
 
 /// What identifies a category split: equal splits share a column.

@@ -46,6 +46,12 @@ impl CodedRows {
         (&codes[row / BLOCK * size..][..size], row % BLOCK)
     }
 
+    /// The code of a row in a column.
+    #[inline(always)]
+    pub(crate) fn code<C: Code>(&self, codes: &[C], row: usize, column: u32) -> C {
+        codes[(row / BLOCK * self.n_columns + column as usize) * BLOCK + row % BLOCK]
+    }
+
     /// How many sets of [`SET`] rows there are.
     pub(crate) fn n_sets(&self) -> usize {
         self.len.div_ceil(SET)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import checked_choice, whole_number
 from arborshap.exceptions import InputError
-from arborshap.explain.coalitions import chosen_players, coalition_values_of, h_statistic_of, refuse_losses
+from arborshap.explain.coalitions import chosen_players, coalition_values_of, refuse_losses
 from arborshap.explain.curves import Kind, all_curves_of, curve_of
+from arborshap.explain.interaction_share import h_statistic_of
 from arborshap.explain.local_effects import local_effects_of
 from arborshap.explain.methods.base import Methods
 from arborshap.explain.values import without_single_output
-from arborshap.result.curve import Curve
+from arborshap.result.curve import Curve, output_position
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class CurveMethods(Methods):
@@ -55,10 +59,10 @@ class CurveMethods(Methods):
         grid
             Where to compute the curve. ``None``: at one point between all neighbouring thresholds of the trees, which
             tells all of the exact step function, or at every category. A number: so many quantiles of X. Otherwise the
-            values, or a pair of such lists for two players.
+            values, or a pair of such lists for two players; NaN or ``None`` among them stands for a missing value.
         X
             Rows. They are needed for quantiles and for the rows' own curves. The curve of a group of columns, or of a
-            raw column of a pipeline, is computed at the values of these rows.
+            raw column of a pipeline, is computed at the values of these rows; a grid picks some of them.
         kind
             ``"average"``, ``"individual"`` for the curve of each row of X by itself (ICE), or ``"both"``.
 
@@ -134,3 +138,28 @@ class CurveMethods(Methods):
         if len(rows) < 2:
             raise InputError(f"an H statistic is a share of variance, so X needs at least two rows; it has {len(rows)}")
         return without_single_output(state, h_statistic_of(state, rows))
+
+    def plot_h_statistic(
+        self, X: Any, *, output: int | str | None = None, max_display: int = 12, ax: Axes | None = None
+    ) -> Axes:
+        """Draw `h_statistic` as a heat map of pairs, with each player against all others on the diagonal.
+
+        Parameters
+        ----------
+        X
+            The rows, in any form that `data` may have.
+        output
+            The output to draw, by position or name, if there are several.
+        max_display
+            Most players to draw: those with the largest shares.
+        ax
+            Where to draw. The default is a new figure.
+        """
+        from arborshap.draw.interaction_share import draw_h_statistic  # noqa: PLC0415 (few callers draw)
+
+        state = self.state
+        names = None if state.output_names is None else list(state.output_names)
+        position = output_position(output, state.n_outputs, names)
+        h = self.h_statistic(X)
+        h = h if h.ndim == 2 else h[:, :, position]
+        return draw_h_statistic(h, self.feature_names, max_display=max_display, ax=ax)
