@@ -55,7 +55,7 @@ MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_other_
 test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries need an environment of their own
 	.venvs/more/bin/python -m pytest --quiet $(MORE_TESTS) -k 'other or onnx'
 
-TOOL_TESTS := $(addprefix tests/python/adapters/test_, shapash.py explainerdashboard.py mlflow.py)
+TOOL_TESTS := $(addprefix tests/python/adapters/test_, shapash.py explainerdashboard.py mlflow.py shapiq.py)
 
 .PHONY: test-tools
 test-tools: .venvs/tools/.wheel ## Run only the tests of adapters whose tools need an environment of their own
@@ -120,6 +120,10 @@ bench-large: .venvs/peers/.wheel ## Time millions of rows against millions of ba
 .PHONY: bench-hd
 bench-hd: .venvs/peers/.wheel ## Time deep LightGBM models on 118k rows against 472k; OPTIONS="--depth 6 --scale 0.1" for less
 	$(PEERS) benches/python/hd.py $(OPTIONS)
+
+.PHONY: bench-curves
+bench-curves: .venvs/peers/.wheel ## Time curves and H statistics beside woodelf and brute force; OPTIONS="--scale 0.05" for less
+	$(PEERS) benches/python/curves.py $(OPTIONS)
 
 .PHONY: bench-scaling
 bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, depth, trees, features and threads

@@ -181,7 +181,7 @@ class Explainer:
     def coalition_values(
         self, rows: Matrix, members: list[bool], *, n_threads: int, progress: Progress | None = None
     ) -> NDArray[np.float64]:
-        """Compute the mean prediction with some players from each row, the others from the background: (rows, outputs)."""
+        """Compute the mean prediction with some players from each row, others from the background: (rows, outputs)."""
     def single_values(self, rows: Matrix, players: list[int], *, n_threads: int) -> NDArray[np.float64]:
         """Compute the same for coalitions of one player each: (rows, players, outputs)."""
     def couple_values(self, rows: Matrix, player: int, others: list[int], *, n_threads: int) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
     widths, labels = with_others(lengths, shown, others, labels)
     colours = style.side_colour(lengths[shown]) + [palette.MISSING] * bool(others)
     errors = explanation.standard_error
-    half = None if errors is None else _drawn_errors(errors.reshape(-1), shown, others)
+    half = None if errors is None else half_intervals(errors.reshape(-1), shown, others)
     return draw_bars(ax, labels, widths, colours, style.signed(widths), what, half)
 
 
@@ -58,7 +58,7 @@ def draw_bars(
     return ax
 
 
-def _drawn_errors(errors: NDArray[Any], shown: list[int], others: list[int]) -> NDArray[Any]:
+def half_intervals(errors: NDArray[Any], shown: list[int], others: list[int]) -> NDArray[Any]:
     """Return half the width of each 95 percent interval; that of a sum of players is not known."""
     return np.append(1.96 * errors[shown], [np.nan] * bool(others))
 

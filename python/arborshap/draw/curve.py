@@ -65,9 +65,8 @@ def _rug(values: NDArray[Any], ax: Axes) -> None:
     numbers = values.astype(np.float64)
     numbers = numbers[np.isfinite(numbers)]
     some = numbers[:: max(1, len(numbers) // _MOST_TICKS)]
-    ticks = ax.plot(some, np.zeros(len(some)), "|", color=palette.SIZE, alpha=0.35, markersize=8)
+    ticks = ax.plot(some, np.full(len(some), 0.02), "|", color=palette.SIZE, alpha=0.35, markersize=8)
     ticks[0].set_transform(ax.get_xaxis_transform())
-    ticks[0].set_clip_on(False)
 
 
 def _what(curve: Curve, output: int) -> str:

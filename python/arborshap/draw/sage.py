@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from arborshap.draw import palette, style
-from arborshap.draw.bar import draw_bars, with_others
+from arborshap.draw.bar import draw_bars, half_intervals, with_others
 from arborshap.draw.drawn import shown_and_others
 
 if TYPE_CHECKING:
@@ -21,16 +19,5 @@ def draw_sage(sage: SageValues, *, max_display: int, ax: Axes | None) -> Axes:
     shown, others = shown_and_others(sage.values, max_display)
     widths, labels = with_others(sage.values, shown, others, [style.short_name(sage.feature_names[j]) for j in shown])
     colours = [palette.SIZE] * len(shown) + [palette.MISSING] * bool(others)
-    ax = draw_bars(ax, labels, widths, colours, style.sizes(widths), f"fall of the mean {sage.loss}")
-    if sage.n_permutations:
-        errors = sage.standard_error[shown]
-        ax.errorbar(
-            widths[: len(shown)],
-            np.arange(len(shown)),
-            xerr=2.0 * errors,
-            fmt="none",
-            ecolor=style.text_colour(),
-            elinewidth=1.2,
-            capsize=3,
-        )
-    return ax
+    errors = half_intervals(sage.standard_error, shown, others) if sage.n_permutations else None
+    return draw_bars(ax, labels, widths, colours, style.sizes(widths), f"fall of the mean {sage.loss}", errors)

@@ -138,7 +138,7 @@ class Provenance:
         if state.rescaled is not None and mixed_rows > _MOST_MIXED:
             return None
         picked = self.matrix[donors[:, state.columns.players], np.arange(state.forest.n_features)]
-        points: Matrix = np.ascontiguousarray(picked)
+        points = np.ascontiguousarray(picked, np.float64)
         try:
             values = values_of_each_player(state, points)
         except ArborshapError:
