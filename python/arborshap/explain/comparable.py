@@ -155,6 +155,6 @@ def reader_of_model(model: Any, columns: Columns, settings: Settings) -> Reader:
         feature_names=None,
         verify=False,
         n_threads=settings.n_threads,
-        known_names=columns.matched,
+        counted=columns,
     )
     return reader

@@ -156,7 +156,7 @@ class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods)
             verify=verify,
             n_threads=settings.n_threads,
             limits=limits,
-            known_names=None if in_parts is None else in_parts.columns.matched,
+            counted=None if in_parts is None else in_parts.columns,
         )
         output = output_of(reader.model, model_output, has_background=not path_dependent)
         if rows is not None and not path_dependent:

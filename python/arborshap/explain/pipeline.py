@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.notices import warn
-from arborshap.exceptions import InputError, UnsupportedModelError
+from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
 from arborshap.explain.verify import try_relation, verify
 from arborshap.game.groups import Groups, joined, players_from, players_of
 from arborshap.game.relations import (
@@ -27,13 +27,14 @@ from arborshap.game.relations import (
     names_out,
     transforming_steps,
 )
+from arborshap.game.trials import sample
 from arborshap.models import Model
 from arborshap.models.replay import ReplayedColumns
 from arborshap.models.sklearn.common import sklearn_classes
 from arborshap.models.wrappers.passing import inside
 from arborshap.rows.frames import Rows, advice_on_types, as_some_rows
 from arborshap.rows.numbers import Matrix
-from arborshap.rows.raw import RawRows, some_rows
+from arborshap.rows.raw import RawRows, some_rows, stacked_rows
 from arborshap.steps.texts import Texts
 from arborshap.steps.writing import write
 
@@ -96,11 +97,11 @@ def _as_they_are(steps: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         return steps
 
 
-def _first_that_joins(steps: list[tuple[str, Any]], width: int, n_features: int | None) -> str | None:
+def _first_that_joins(steps: list[tuple[str, Any]], width: int, n_features: int | None, rows: Any = None) -> str | None:
     """Return the name and class of the first step that makes a feature from several raw columns."""
     widths = [*(fitted_width(step) for _, step in steps[1:]), n_features]
     for k, (name, step) in enumerate(steps):
-        relation = chain([before for _, before in steps[: k + 1]], width, widths[k])
+        relation = chain([before for _, before in steps[: k + 1]], width, widths[k], rows)
         if any(len(sources) > 1 for sources in relation.sources):
             return f"{name!r} ({type(step).__name__})"
     return None
@@ -150,6 +151,9 @@ class RawColumns:
         self.n_columns = width
         self.column_names = fitted_names(first)
         self._relation = chain([step for _, step in steps], width, fitted_width(model))
+        self._n_features = fitted_width(model)
+        self._by_trial = False
+        self._own: Relation | None = None
         self._n_made = len(self._relation.sources)
         self._joining = _first_that_joins(steps, width, fitted_width(model))
 
@@ -179,7 +183,45 @@ class RawColumns:
     def followed_by(self, relation: Relation) -> None:
         """Take into account that the model makes its own features from what the steps make."""
         if len(self._relation.sources) == relation.n_inputs:
+            self._own = relation
             self._relation = self._relation.then(relation)
+
+    def learn(self, rows: Rows, model: Model, what: str) -> None:
+        """Find out by trial what functions of the user's own do to rows, if they would join columns otherwise."""
+        some = None if self._joining is None else sample(rows.raw)
+        if some is None:
+            return
+        relation = chain([step for _, step in self._steps], self.n_columns, self._n_features, some)
+        relation = relation if self._own is None else relation.then(self._own)
+        if relation.sources == self._relation.sources:
+            return
+        try:
+            try_relation(rows.raw, rows.matrix, relation, partial(self._features, what=what, model=model), what)
+        except VerificationError:
+            return  # the columns stay joined
+        self._joining = _first_that_joins(self._steps, self.n_columns, self._n_features, some)
+        self._relation, self._by_trial = relation, True
+
+    def adopt(self, owners: Sequence[int], players: NDArray[np.int32]) -> None:
+        """Take over the players of a background that was counted before, which may have been found by trial.
+
+        `owners` has the player of each raw column, and `players` that of each feature.
+        """
+        if self._joining is None or len(players) != len(self._relation.sources) or len(owners) != self.n_columns:
+            return
+        columns = [
+            frozenset(np.flatnonzero(np.asarray(owners) == player).tolist()) for player in range(max(owners) + 1)
+        ]
+        self._relation = Relation(self.n_columns, [columns[player] for player in players.tolist()])
+        self._joining, self._by_trial = None, True
+
+    def _try_again(self, raw: Any, features: Matrix, what: str, model: Model) -> None:
+        """Test what was found out by trial on these rows, mixed with rows of the background if they are alike."""
+        features_of = partial(self._features, what=what, model=model)
+        both = None if self._seen is None else stacked_rows(raw, self._seen)
+        if both is not None:
+            raw, features = both, np.vstack([features, features_of(self._seen)]).astype(np.float64)
+        try_relation(raw, features, self._relation, features_of, what)
 
     def warn_of_joined(self, groups: Groups | None, names: list[str]) -> None:
         """Warn if a step joins raw columns that would otherwise play alone, and name the step."""
@@ -248,6 +290,9 @@ class RawColumns:
         rows = raw.as_array() if self._wants_array else raw.as_frame(self.column_names)
         with advice_on_types(data):
             features = self._features(rows, what, model)
+        if self._by_trial and len(features):
+            chosen = np.unique(np.linspace(0, len(features) - 1, _SEEN).astype(np.intp))
+            self._try_again(some_rows(rows, chosen), features[chosen], what, model)
         if self._seen is None and len(features):
             self._seen = some_rows(rows, np.arange(min(_SEEN, len(features))))
         return Rows(features, raw.names, raw.labels, raw.cells, raw.frame_kind, rows)

@@ -69,15 +69,15 @@ class Reader:
         verify: bool,
         n_threads: int,
         limits: Limits | None = None,
-        known_names: Sequence[str] | None = None,
+        counted: Columns | None = None,
     ) -> tuple[Self, Rows | None]:
         """Read a model, its players and names, and the rows of `data` if there are any.
 
-        `known_names` are the names of the columns if they come from a `Background` rather than from `data`.
+        `counted` are the columns and players of a `Background`, if there is one instead of `data`.
         """
         estimator, pipeline = _split(model, data)
         # A dump names its columns but does not say their positions.
-        known = known_names or column_names(data)
+        known = (None if counted is None else counted.matched) or column_names(data)
         names = known if feature_names is None else feature_names
         loaded = load(estimator, feature_names=names, n_columns=column_count(data), limits=limits)
         relation = None if loaded.sources is None else Relation(loaded.n_columns, loaded.sources)
@@ -90,6 +90,10 @@ class Reader:
         rows = None if data is None else _read(loaded, pipeline, gate, matched, data, "data", one=False)
         if rows is not None:
             matched = matched or rows.names
+            if verify and pipeline is not None:
+                pipeline.learn(rows, loaded, "data")
+        if counted is not None and pipeline is not None:
+            pipeline.adopt(counted.owners, counted.players)
         own = None if rows is None else rows.names  # as the caller spells them
         called = list(given or own or matched or (f"x{j}" for j in range(n_columns)))
         if pipeline is not None:

@@ -1,7 +1,7 @@
 """Which output columns of a fitted scikit-learn transformer depend on which input columns.
 
-This is read from the fitted objects, never from names. If a transformer is not known here, every output is assumed to
-depend on all inputs. These inputs then play as one player, whose values are still exact.
+This is read from the fitted objects, never from names. If a transformer is not known here, trials may tell; otherwise
+every output is assumed to depend on all inputs. These inputs then play as one player, whose values are still exact.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.game.trials import is_open_to_trial, sample, tried_sources
 from arborshap.rows.numbers import is_missing
+from arborshap.rows.raw import chosen_columns
 
 Sources: TypeAlias = list[frozenset[int]]
 
@@ -84,7 +86,9 @@ def transforming_steps(pipeline: Any) -> list[tuple[str, Any]]:
     return steps
 
 
-def relation_of(transformer: Any, n_inputs: int | None = None, n_outputs: int | None = None) -> Relation:
+def relation_of(
+    transformer: Any, n_inputs: int | None = None, n_outputs: int | None = None, rows: Any = None
+) -> Relation:
     """Return the relation of a fitted transformer.
 
     Parameters
@@ -95,6 +99,9 @@ def relation_of(transformer: Any, n_inputs: int | None = None, n_outputs: int | 
         Number of input columns. The default is the number that it was fitted on.
     n_outputs
         Number of output columns, if another object records it, such as the next step.
+    rows
+        Some rows that it takes, for trials of functions of the user's own. Without rows, every output of such a
+        function is assumed to depend on all inputs.
 
     Raises
     ------
@@ -109,9 +116,11 @@ def relation_of(transformer: Any, n_inputs: int | None = None, n_outputs: int | 
         if n_inputs is None:
             raise ModelError(f"this {kind} is not fitted or does not record its columns; call fit() with 2-D data")
     try:
-        sources = _read(transformer, n_inputs, n_outputs)
+        sources = _read(transformer, n_inputs, n_outputs, rows)
     except AttributeError as error:
         raise ModelError(f"this {kind} is not fitted: {error}") from error
+    if sources is None and rows is not None and is_open_to_trial(transformer):
+        sources = tried_sources(transformer, rows, n_outputs)
     if sources is None:
         width = n_outputs if n_outputs is not None else _declared_width(transformer)
         if width is None:
@@ -154,16 +163,27 @@ def names_out(transformer: Any) -> list[str] | None:
         return None
 
 
-def chain(steps: Sequence[Any], n_inputs: int, n_outputs: int | None) -> Relation:
+def chain(steps: Sequence[Any], n_inputs: int, n_outputs: int | None, rows: Any = None) -> Relation:
     """Return the relation of consecutive transformers; each is fitted on as many columns as the previous one makes."""
     relation = Relation(n_inputs, _each(range(n_inputs)))
     widths = [*map(fitted_width, steps[1:]), n_outputs]
     for step, width in zip(steps, widths, strict=False):
-        relation = relation.then(relation_of(step, len(relation.sources), width))
+        relation = relation.then(relation_of(step, len(relation.sources), width, rows))
+        rows = _made(step, rows)
     return relation
 
 
-def _read(transformer: Any, n_inputs: int, n_outputs: int | None) -> Sources | None:
+def _made(step: Any, rows: Any) -> Any:
+    """Return the rows that the next step takes in a trial; ``None`` if there are none."""
+    if rows is None:
+        return None
+    try:
+        return sample(step.transform(rows))
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError):
+        return None
+
+
+def _read(transformer: Any, n_inputs: int, n_outputs: int | None, rows: Any) -> Sources | None:
     """Apply the rule for a scikit-learn class, or for a subclass that does not override its `transform`."""
     ancestry = type(transformer).__mro__
     owner = next((cls for cls in ancestry if "transform" in vars(cls)), None)
@@ -171,7 +191,9 @@ def _read(transformer: Any, n_inputs: int, n_outputs: int | None) -> Sources | N
         if owner is None or cls.__module__.partition(".")[0] != "sklearn" or not issubclass(cls, owner):
             continue
         if cls.__name__ == "Pipeline":
-            return chain([step for _, step in transforming_steps(transformer)], n_inputs, n_outputs).sources
+            return chain([step for _, step in transforming_steps(transformer)], n_inputs, n_outputs, rows).sources
+        if cls.__name__ in _CONTAINERS:
+            return _CONTAINERS[cls.__name__](transformer, n_inputs, rows)
         if cls.__name__ in _RULES:
             return _RULES[cls.__name__](transformer, n_inputs)
     return None
@@ -252,9 +274,9 @@ def _function(transformer: Any, n_inputs: int) -> Sources | None:
     return _each(range(n_inputs)) if function is None or by_cell else None
 
 
-def _columns(transformer: Any, n_inputs: int) -> Sources:
+def _columns(transformer: Any, n_inputs: int, rows: Any) -> Sources:
     sources: Sources = [frozenset()] * max((made.stop for made in transformer.output_indices_.values()), default=0)
-    for name, fitted, _ in transformer.transformers_:
+    for name, fitted, chosen in transformer.transformers_:
         made = transformer.output_indices_[name]
         if made.start == made.stop:
             continue
@@ -263,26 +285,32 @@ def _columns(transformer: Any, n_inputs: int) -> Sources:
         inner = (
             Relation(len(taken), _each(range(len(taken))))
             if _is(fitted, "passthrough")
-            else relation_of(fitted, len(taken), made.stop - made.start)
+            else relation_of(fitted, len(taken), made.stop - made.start, _seen(rows, taken, chosen))
         )
         sources[made] = picked.then(inner).sources
     return sources
 
 
-def _union(union: Any, n_inputs: int) -> Sources:
+def _seen(rows: Any, taken: Sequence[int], chosen: Any) -> Any:
+    """Return the columns that a transformer inside a ColumnTransformer sees; one column by its name is no table."""
+    return None if rows is None or (np.ndim(chosen) == 0 and not callable(chosen)) else chosen_columns(rows, taken)
+
+
+def _union(union: Any, n_inputs: int, rows: Any) -> Sources:
     sources: Sources = []
     for _, fitted in union.transformer_list:
         if _is(fitted, "passthrough"):
             sources += _each(range(n_inputs))
         elif not _is(fitted, "drop"):
-            sources += relation_of(fitted, n_inputs).sources
+            sources += relation_of(fitted, n_inputs, rows=rows).sources
     return sources
+
+
+_CONTAINERS: dict[str, Callable[[Any, int, Any], Sources]] = {"ColumnTransformer": _columns, "FeatureUnion": _union}
 
 
 _RULES: dict[str, Callable[[Any, int], Sources | None]] = {
     "Binarizer": _one_to_one,
-    "ColumnTransformer": _columns,
-    "FeatureUnion": _union,
     "FunctionTransformer": _function,
     "KBinsDiscretizer": _binned,
     "MaxAbsScaler": _one_to_one,

@@ -17,9 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from arborshap.exceptions import ModelError
 from arborshap.forest import Forest
-from arborshap.models.joined import JoinedRecoding, View, chosen_columns
+from arborshap.models.joined import JoinedRecoding, View
 from arborshap.models.model import Model
 from arborshap.models.recoding import describe
+from arborshap.rows.raw import chosen_columns
 
 _NODE_ARRAYS = ("left", "right", "threshold", "flags")
 _NODE_BYTES = 37

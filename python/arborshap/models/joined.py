@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,8 +14,8 @@ from arborshap.exceptions import InputError
 from arborshap.models.recoding import describe
 from arborshap.rows.categories import column_of
 from arborshap.rows.columns import numbers
-from arborshap.rows.frames import check_none_missing, frame_library
-from arborshap.rows.raw import RawRows
+from arborshap.rows.frames import check_none_missing
+from arborshap.rows.raw import RawRows, chosen_columns
 from arborshap.rows.records import Cells
 
 
@@ -124,20 +124,6 @@ class JoinedRecoding:
                 for view in self.views
             ],
         }
-
-
-def chosen_columns(rows: Any, columns: Sequence[int]) -> Any:
-    """Return some columns of rows."""
-    at = list(columns)
-    if isinstance(rows, Cells):
-        return Cells([rows.names[j] for j in at], rows.table[:, at])
-    match frame_library(rows):
-        case None:
-            return np.ascontiguousarray(rows[:, at])
-        case "pandas":
-            return rows.iloc[:, at]
-    names = rows.columns if frame_library(rows) == "polars" else rows.schema.names
-    return rows.select([names[j] for j in at])
 
 
 def _plain(rows: Any) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from arborshap.rows.arrays import as_table
 from arborshap.rows.frames import FrameKind, check_width, frame_in_order, frame_library, is_sparse
-from arborshap.rows.records import is_records, table_of_records
+from arborshap.rows.records import Cells, is_records, table_of_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,49 @@ def some_rows(rows: Any, positions: NDArray[np.intp]) -> Any:
         case "pyarrow":
             return rows.take(positions)
     return rows[positions]
+
+
+def chosen_columns(rows: Any, columns: Sequence[int]) -> Any:
+    """Return some columns of rows."""
+    at = list(columns)
+    if isinstance(rows, Cells):
+        return Cells([rows.names[j] for j in at], rows.table[:, at])
+    match frame_library(rows):
+        case None:
+            return rows[:, at]
+        case "pandas":
+            return rows.iloc[:, at]
+    names = rows.columns if frame_library(rows) == "polars" else rows.schema.names
+    return rows.select([names[j] for j in at])
+
+
+def stacked_rows(above: Any, below: Any) -> Any:
+    """Put rows of the same kind below others; ``None`` if they are not of the same kind."""
+    kind = frame_library(above)
+    if kind != frame_library(below) or is_sparse(above) or is_sparse(below):
+        return None
+    if kind is None:
+        return np.concatenate([above, below]) if above.dtype.kind == below.dtype.kind else None
+    if kind == "pandas" and list(above.dtypes) == list(below.dtypes):
+        import pandas
+
+        return pandas.concat([above, below], ignore_index=True)
+    return None
+
+
+def with_gaps(rows: Any) -> Any:
+    """Return rows in which a third of the numbers are missing; ``None`` if no column can hold missing numbers."""
+    shape = rows.shape
+    gaps = np.random.default_rng(1).random(shape) < 1.0 / 3.0
+    if isinstance(rows, np.ndarray):
+        return np.where(gaps, np.nan, rows) if rows.dtype.kind == "f" else None
+    if frame_library(rows) != "pandas" or not any(dtype.kind == "f" for dtype in rows.dtypes):
+        return None
+    holed = rows.copy()
+    for j, dtype in enumerate(rows.dtypes):
+        if dtype.kind == "f":
+            holed.isetitem(j, rows.iloc[:, j].mask(gaps[:, j]))
+    return holed
 
 
 def mixed_rows(rows: Any, first: NDArray[Any], second: NDArray[Any], from_first: NDArray[np.bool_]) -> Any:

@@ -79,7 +79,8 @@ class TestNames:
 
 class TestStepsThatJoinColumns:
     def test_the_step_is_named(self) -> None:
-        pipeline = make_pipeline(StandardScaler(), FunctionTransformer(lambda d: np.exp(d)), light()).fit(X, Y)
+        mixing = FunctionTransformer(lambda d: np.exp(d) * np.asarray(d)[:, ::-1] + np.asarray(d)[:, [1]])
+        pipeline = make_pipeline(StandardScaler(), mixing, light()).fit(X, Y)
         message = r"step 'functiontransformer' \(FunctionTransformer\) makes features .* not play alone: x0 \+ x1 \+ x2"
         with pytest.warns(UserWarning, match=message) as caught:
             explainer = TreeExplainer(pipeline, X)
