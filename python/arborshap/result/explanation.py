@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +16,7 @@ from arborshap.exceptions import InputError
 from arborshap.game.indices import is_efficient, order_of_index
 from arborshap.result import selections
 from arborshap.result.arithmetic import Arithmetic
+from arborshap.result.asked_by_shap import class_for
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
 from arborshap.result.frames import frame_of
 from arborshap.result.per_player import data_per_player, to_shap
@@ -114,7 +116,7 @@ class Explanation(Arithmetic):
         standard_error: NDArray[Any] | None = None,
     ) -> None:
         self.values: NDArray[Any] = np.asarray(values)
-        self.base_values: NDArray[Any] = np.asarray(base_values)
+        self.base_values: NDArray[Any] = np.asarray(base_values)[()]
         self.feature_names = list(feature_names)
         self.index = index
         self.model_output = model_output
@@ -137,6 +139,11 @@ class Explanation(Arithmetic):
             axes.append(Axis("output", self.output_names))
         self.axes = tuple(axes)
         self._check_shapes()
+
+    @property  # type: ignore[misc] # nobody assigns to it
+    def __class__(self) -> type:
+        is_plain = self.adds_up and self.data_players == self.feature_names
+        return class_for(sys._getframe(1), type(self), is_plain=is_plain)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -166,7 +173,7 @@ class Explanation(Arithmetic):
                 _take_rows(result, pick)
             elif axis.kind == "output":
                 result.output_names = axis.names
-                result.base_values = result.base_values[..., pick]
+                result.base_values = result.base_values[..., pick][()]  # a number, not an array without axes
         players = [axis.names for axis in picked if axis.kind == "player"]
         if players:
             _take_players(result, players)
@@ -353,7 +360,7 @@ class Explanation(Arithmetic):
 
 
 def _take_rows(explanation: Explanation, pick: Pick) -> None:
-    explanation.base_values = np.asarray(explanation.base_values[pick])
+    explanation.base_values = explanation.base_values[pick]
     explanation.data = None if explanation.data is None else explanation.data[pick]
     explanation.provenance = None if explanation.provenance is None else explanation.provenance.take(pick)
     explanation.frame_kind = None if explanation.frame_kind is None else explanation.frame_kind.take(pick)
