@@ -129,7 +129,8 @@ class Given:
         return self._ensemble
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.model, self.data)
+        lives_in_java = hasattr(self.model, "_java_obj")  # a model of Spark, which cannot leave its session
+        return type(self), (None if lives_in_java else self.model, self.data)
 
 
 @dataclass(frozen=True, slots=True)

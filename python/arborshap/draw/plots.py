@@ -96,9 +96,9 @@ class Plots:
 
     def scatter(
         self,
-        column: str,
+        column: str | int,
         *,
-        color: str | None = "auto",
+        color: str | int | None = "auto",
         interactions: Explanation | None = None,
         ax: Axes | None = None,
     ) -> Axes:
@@ -107,11 +107,12 @@ class Plots:
         Parameters
         ----------
         column
-            The column, or a player that has only one column.
+            The column by its name or position, or a player that has only one column.
         color
-            The column whose cells colour the points, or ``None`` for no colours. ``"auto"`` takes the player that
-            interacts most. If `interactions` are given, this is exact. Otherwise it is a guess from the values alone:
-            the column that best explains how the values spread among rows that are similar in `column`.
+            The column, by its name or position, whose cells colour the points, or ``None`` for no colours. ``"auto"``
+            takes the player that interacts most. If `interactions` are given, this is exact. Otherwise it is a guess
+            from the values alone: the column that best explains how the values spread among rows that are similar in
+            `column`.
         interactions
             An explanation of pairs of the same players, such as ``explainer(X[:500], index="taylor")``. It may have
             fewer rows.

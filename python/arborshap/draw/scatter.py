@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.checks import whole_number
 from arborshap.draw import palette, style
 from arborshap.draw.beeswarm import shade
 from arborshap.draw.cell_axis import distribution, has_dates, positions
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 
 def scatter(
-    explanation: Explanation, column: str, *, color: str | None, interactions: Explanation | None, ax: Axes | None
+    explanation: Explanation,
+    column: str | int,
+    *,
+    color: str | int | None,
+    interactions: Explanation | None,
+    ax: Axes | None,
 ) -> Axes:
     """Draw the values of the player that owns a column against the column's cells."""
     drawn = Drawn.of(explanation, "scatter")
@@ -46,15 +52,25 @@ def scatter(
         _coloured(ax, x, values, drawn.cells[:, shading], drawn.columns[shading], dots)
     ax.axhline(0, color=style.text_colour(), alpha=0.4, linewidth=0.8, zorder=1)
     ax.grid(axis="y", alpha=0.15, linewidth=0.8, color=style.text_colour())
-    ax.set_xlabel(style.short_name(column, 50), fontsize=style.TITLE, parse_math=False)
+    ax.set_xlabel(
+        style.short_name(column if isinstance(column, str) else drawn.columns[at], 50),
+        fontsize=style.TITLE,
+        parse_math=False,
+    )
     what = value_name(explanation)
     ax.set_ylabel(f"{what} of {style.short_name(player, 20)}", fontsize=style.TITLE, parse_math=False)
     ax.tick_params(labelsize=style.TICK)
     return ax
 
 
-def _column_number(drawn: Drawn, name: str) -> int:
-    """Return the position of the column of this name, or of the only column of the player of this name."""
+def _column_number(drawn: Drawn, name: str | int) -> int:
+    """Return the position of the column of this name or position, or of the only column of the player of this name."""
+    if not isinstance(name, str):
+        n = len(drawn.columns)
+        name = whole_number("column", name, -(2**62), 2**62, "a name or a position")
+        if not -n <= name < n:
+            raise InputError(f"there is no column {name}; there are {n} columns, counted from 0")
+        return name % n
     if name in drawn.columns:
         return drawn.columns.index(name)
     owned = drawn.columns_of(name)
@@ -72,7 +88,7 @@ def _shading(
     player: str,
     values: NDArray[Any],
     cells: NDArray[Any],
-    color: str | None,
+    color: str | int | None,
     interactions: Explanation | None,
 ) -> int | None:
     """Return the column to colour by: the one that was named, or a column of the player that interacts most."""

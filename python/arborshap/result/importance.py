@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
+from arborshap.exceptions import InputError
 from arborshap.game.indices import PAIR_INDICES
 from arborshap.result.value_unit import ValueUnit
 
@@ -31,6 +33,40 @@ class TopValues(NamedTuple):
 
     players: NDArray[np.int32]
     values: Array
+
+    def to_frame(self, feature_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None) -> Any:
+        """Return a long pandas DataFrame with one line per value: its row, its rank from 1, its player and the value.
+
+        Parameters
+        ----------
+        feature_names
+            The players' names, such as ``explainer.feature_names``. Without them, players are positions.
+        output_names
+            The outputs' names, if there are several outputs. Without them, outputs are positions.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The values, largest first within each row; with several outputs, there is a column ``output`` too.
+        """
+        try:
+            import pandas as pd
+        except ImportError as missing:
+            raise ImportError("TopValues.to_frame() makes a pandas DataFrame: pip install pandas") from missing
+        places = np.indices(self.values.shape).reshape(self.values.ndim, -1)
+        columns: dict[str, Any] = {"row": places[0], "rank": places[1] + 1}
+        if self.values.ndim == 3:
+            columns["output"] = _named(places[2], output_names, "output_names")
+        columns["player"] = _named(self.players.ravel(), feature_names, "feature_names")
+        return pd.DataFrame(columns | {"value": self.values.ravel()})
+
+
+def _named(positions: Array, names: Sequence[str] | None, what: str) -> Array:
+    if names is None:
+        return positions
+    if len(names) <= positions.max(initial=-1):
+        raise InputError(f"{what} has {len(names)} names, but position {positions.max()} needs one")
+    return np.array(list(names), dtype=object)[positions]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -299,6 +299,18 @@ class TestShapsOwnUses:
         assert kept(FRAME).feature_names == NAMES
         assert type(kept.model).__name__ == "TreeEnsemble"
 
+    def test_a_model_that_lives_elsewhere_stays_there(self) -> None:
+        class OfSpark(RandomForestRegressor):  # type: ignore[misc]
+            _java_obj = property(lambda self: object())
+
+            def __reduce__(self) -> Any:
+                raise TypeError("cannot be pickled")
+
+        explainer = TreeExplainer(OfSpark(2, random_state=0).fit(FRAME, Y), FRAME)
+        kept = pickle.loads(pickle.dumps(explainer))
+        np.testing.assert_array_equal(kept.shap_values(FRAME), explainer.shap_values(FRAME))
+        assert kept.model is None
+
     def test_the_model_may_be_saved_elsewhere(self) -> None:
         file = io.BytesIO()
         EXPLAINER.save(file, model_saver=False)

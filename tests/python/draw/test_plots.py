@@ -241,6 +241,19 @@ def test_scatter_stands_at_data_and_values() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("f2", "Shapley value of f2")
 
 
+def test_scatter_by_position() -> None:
+    explanation = make(n=20)
+    last = len(explanation.feature_names) - 1
+    for position, name in ((2, "f2"), (-1, f"f{last}"), (0, "f0")):
+        ax = explanation.plot.scatter(position, color=1)
+        assert ax.get_xlabel() == name
+        np.testing.assert_array_equal(points(ax), points(explanation.plot.scatter(name, color="f1")))
+    with pytest.raises(InputError, match=f"there is no column {last + 1}; there are {last + 1} columns, counted"):
+        explanation.plot.scatter(last + 1)
+    with pytest.raises(InputError, match="a name or a position"):
+        explanation.plot.scatter(True)
+
+
 def test_scatter_finds_the_strongest_interaction() -> None:
     explainer, X = trained()
     explanation = explainer(X)

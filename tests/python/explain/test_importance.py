@@ -106,6 +106,21 @@ def test_top_values(explainer: TreeExplainer, X: Array) -> None:
     np.testing.assert_allclose(every.values.sum(axis=1), explainer.banzhaf_values(X).sum(axis=1), atol=1e-5)
 
 
+def test_top_values_as_a_frame(explainer: TreeExplainer, X: Array) -> None:
+    top = explainer.top_values(X[:3], 2)
+    several = top.values.ndim == 3
+    frame = top.to_frame(explainer.feature_names, explainer.output_names)
+    assert list(frame) == ["row", "rank", *(["output"] if several else []), "player", "value"]
+    assert len(frame) == top.values.size
+    line = frame[(frame["row"] == 1) & (frame["rank"] == 2)].iloc[0]
+    at = (1, 1, 0) if several else (1, 1)
+    assert line["player"] == explainer.feature_names[top.players[at]]
+    assert line["value"] == top.values[at]
+    assert (top.to_frame()["player"].to_numpy() == top.players.ravel()).all()
+    with pytest.raises(InputError, match="feature_names has 0 names"):
+        top.to_frame([])
+
+
 def test_of_equal_values_the_first_comes_first() -> None:
     constant = ForestBuilder(5, 1, rule="<", precision="float64")
     constant.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0.0], value=[1.0])
