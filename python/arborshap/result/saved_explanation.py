@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from arborshap._util.whole_files import appearing_whole
 from arborshap.exceptions import InputError, ModelError
-from arborshap.models.curves import Curve
+from arborshap.models.margin_functions import MarginFunction
 from arborshap.result.axes import Axis
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
     from arborshap.result.explanation import Explanation
@@ -88,7 +88,7 @@ def _made(cls: type[Explanation], about: dict[str, Any], arrays: dict[str, NDArr
     made.base_values = arrays["base_values"][()]
     made.axes = tuple(Axis(kind, names) for kind, names in about["axes"])
     name, becomes, curve = about["unit"]
-    made.unit = Unit(name, becomes, None if curve is None else Curve.from_json(curve))
+    made.unit = ValueUnit(name, becomes, None if curve is None else MarginFunction.from_json(curve))
     made.provenance = made.frame_kind = None
     lengths = [len(axis.names) for axis in made.axes if axis.kind != "row"]
     if made.values.ndim != len(made.axes) or [*made.values.shape][-len(lengths) or made.values.ndim :] != lengths:
