@@ -133,6 +133,10 @@ bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, de
 bench-plans: .venv/.native ## Compare the estimates of plans with measured times, and the engines chosen with the fastest
 	.venv/bin/python benches/python/plans.py $(OPTIONS)
 
+.PHONY: bench-populations
+bench-populations: .venv/.native ## Time the comparison of two populations of ten million rows; OPTIONS="--rows 1000000" for less
+	.venv/bin/python benches/python/populations.py $(OPTIONS)
+
 .PHONY: bench-distributed
 bench-distributed: .venv/.native ## Measure the cost per row on one core and on a cluster, and write it into docs/distributed.md
 	.venv/bin/python benches/python/cluster.py $(OPTIONS)

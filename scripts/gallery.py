@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from PIL import Image
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("docs/plots.md", "docs/trace.md", "docs/outputs.md", "docs/curves.md")
+PAGES = ("docs/plots.md", "docs/trace.md", "docs/outputs.md", "docs/curves.md", "docs/populations.md")
 PART = re.compile(
     r"^```python\n(?P<code>.*?)^```$|^!\[[^\]]*\]\((?P<picture>images/[\w-]+\.png)\)$", re.MULTILINE | re.DOTALL
 )

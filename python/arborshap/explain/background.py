@@ -15,7 +15,8 @@ from arborshap.explain.deals import Deals
 from arborshap.explain.intake import Intake
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.outputs import ModelOutput
-from arborshap.explain.parts import Panels, WeightedParts
+from arborshap.explain.panels import Panels
+from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State

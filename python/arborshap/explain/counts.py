@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from arborshap import _core
+from arborshap.exceptions import ModelError
 from arborshap.explain.parts import WeightedParts
 
 
@@ -49,4 +50,7 @@ class Counts:
     def from_bytes(cls, data: bytes) -> tuple[Self, dict[str, list[str]]]:
         """Read the counts and the texts that `to_bytes` was given."""
         native, texts = _core.Background.from_bytes(data)
-        return cls(native, WeightedParts.from_texts(texts)), texts
+        weighted = WeightedParts.from_texts(texts)
+        if weighted is not None and weighted.coarse:
+            raise ModelError("the saved weightings are those of a deal, not of a background")
+        return cls(native, weighted), texts

@@ -14,8 +14,10 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap import _core
 from arborshap.exceptions import InputError, ModelError
 from arborshap.explain.counts import Counts
+from arborshap.explain.parts import WeightedParts
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]
@@ -54,24 +56,43 @@ class Deals:
 
     def to_texts(self) -> dict[str, list[str]]:
         """Return the deals as lists of texts, to be saved beside other arrays."""
-        return {"deals": [b64encode(counts.to_bytes({})).decode("ascii") for counts in self.counts]}
+        texts = {"deals": [b64encode(counts.native.to_bytes({})).decode("ascii") for counts in self.counts]}
+        for deal, counts in enumerate(self.counts):
+            weighted = {} if counts.weighted is None else counts.weighted.to_texts()
+            texts |= {f"{_prefix(deal)}{name}": listed for name, listed in weighted.items()}
+        return texts
 
     @classmethod
     def from_texts(cls, texts: dict[str, list[str]], whole: Counts) -> Self | None:
         """Read the lists that `to_texts` wrote; ``None`` if there are none."""
         if "deals" not in texts:
             return None
-        try:
-            found = tuple(Counts.from_bytes(b64decode(saved, validate=True))[0] for saved in texts["deals"])
-        except ModelError:
-            raise
-        except ValueError as error:
-            raise ModelError(f"the saved deals are not valid: {error}") from error
-        outputs = {None if counts.weighted is None else counts.weighted.name for counts in (whole, *found)}
+        found = []
+        for deal, saved in enumerate(texts["deals"][: N_DEALS + 1]):
+            own = {
+                name.removeprefix(_prefix(deal)): listed
+                for name, listed in texts.items()
+                if name.startswith(_prefix(deal))
+            }
+            try:
+                native, _ = _core.Background.from_bytes(b64decode(saved, validate=True))
+            except ModelError:
+                raise
+            except ValueError as error:
+                raise ModelError(f"the saved deals are not valid: {error}") from error
+            found.append(Counts(native, WeightedParts.from_texts(own)))
+        kinds = {
+            None if counts.weighted is None else (counts.weighted.name, counts.weighted.coarse) for counts in found
+        }
+        possible = [{None}] if whole.weighted is None else [{None}, {(whole.weighted.name, True)}]
         weight = sum(counts.native.weight for counts in found)
-        if len(found) != N_DEALS or len(outputs) > 1 or not np.isclose(weight, whole.native.weight, rtol=1e-9):
+        if len(found) != N_DEALS or kinds not in possible or not np.isclose(weight, whole.native.weight, rtol=1e-9):
             raise ModelError("the saved deals do not fit the saved counts")
-        return cls(found)
+        return cls(tuple(found))
+
+
+def _prefix(deal: int) -> str:
+    return f"deal_{deal}."
 
 
 def deal_out(rows: Matrix) -> NDArray[np.intp]:

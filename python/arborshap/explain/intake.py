@@ -31,7 +31,7 @@ class Intake:
         )
         weighted = None if output is None else WeightedIntake.of(output, reader, n_threads)
         self._whole = _Pile(native, weighted, n_threads)
-        self._deals = [self._whole.empty() for _ in range(N_DEALS if error_bars else 0)]
+        self._deals = [self._whole.of_a_deal() for _ in range(N_DEALS if error_bars else 0)]
 
     @property
     def counts(self) -> Counts:
@@ -73,8 +73,9 @@ class _Pile:
     def __init__(self, native: _core.Background, weighted: WeightedIntake | None, n_threads: int) -> None:
         self._native, self._weighted, self._n_threads = native, weighted, n_threads
 
-    def empty(self) -> _Pile:
-        weighted = None if self._weighted is None else self._weighted.empty()
+    def of_a_deal(self) -> _Pile:
+        """Return another one without rows, whose weightings need only a few digits."""
+        weighted = None if self._weighted is None else self._weighted.coarse()
         return _Pile(self._native.empty(), weighted, self._n_threads)
 
     @property

@@ -16,7 +16,7 @@ from arborshap import _core
 from arborshap.exceptions import InputError
 from arborshap.explain.counts import Counts
 from arborshap.explain.lowrank import Factors
-from arborshap.explain.parts import Panels
+from arborshap.explain.panels import Panels, incomparable, is_constant
 from arborshap.explain.quadrature import Quadrature
 from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.settings import Settings
@@ -27,9 +27,12 @@ Array: TypeAlias = NDArray[np.float64]
 
 def linked_means(populations: Sequence[Counts], against: Rescaled, settings: Settings, index: IndexName) -> Array:
     """Compute the mean of an index over each population: (populations, players[, players], outputs)."""
-    panels, weighted = Panels.of(against.output, against.forest), against.weighted
+    weighted, parts = against.weighted, against.parts
     assert weighted is not None, "a background that came in parts is kept in several weightings"
-    check_comparable(panels)
+    assert parts is not None, "it has parts"
+    panels = Panels.of(against.output, against.forest, coarse=parts.coarse)
+    if (why := incomparable(panels)) is not None:
+        raise InputError(why)
     for population in populations:
         if population.native.weight == 0.0:  # which says what is wrong
             against.core.explain_population(population.native, index, n_threads=settings.n_threads)
@@ -48,29 +51,6 @@ def linked_means(populations: Sequence[Counts], against: Rescaled, settings: Set
     return sums
 
 
-def check_comparable(panels: Panels) -> None:
-    """Raise `InputError` if populations cannot be compared in this unit by their counts."""
-    name = panels.output.name
-    if panels.output.labels is not None:
-        raise InputError(
-            f"a change of the mean has no label, which model_output={name!r} needs; compare model_output='raw', or the "
-            "losses of rows"
-        )
-    for t, term in enumerate(panels.output.terms):
-        factors = panels.factors(t, 0)
-        if not isinstance(factors, Quadrature) and not _is_constant(factors):
-            function = " of ".join(step.function for step in reversed(term.curve.steps))
-            why = "margins too far apart" if function in ("exp", "logistic") else f"the link {function!r}"
-            raise InputError(
-                f"populations cannot be compared by their counts in model_output={name!r}, because this model has "
-                f"{why}; use model_output='raw', or compare rows by explainer.contrast(X, Z)"
-            )
-
-
-def _is_constant(factors: Factors) -> bool:
-    return factors.plain and factors.rank == 1
-
-
 def _weighted_like(
     population: Counts, panels: Panels, term: int, theirs: Factors, r: int
 ) -> Iterator[tuple[_core.Background, float]]:
@@ -81,11 +61,11 @@ def _weighted_like(
         yield population.native, float(theirs.coefficients(np.zeros(1))[0, 0])
         return
     for panel in sorted({key[1] for key in population.weighted.counts if key[0] == term}):
-        position, factor = r, float(theirs.coefficients(np.zeros(1))[0, 0]) if _is_constant(theirs) else 0.0
+        position, factor = r, float(theirs.coefficients(np.zeros(1))[0, 0]) if is_constant(theirs) else 0.0
         if isinstance(theirs, Quadrature):
             ours = panels.factors(term, panel)
             assert isinstance(ours, Quadrature), "all panels of a curve have the same kind of products"
             position, factor = theirs.rank - 1 - r, float(theirs.between(ours)[r])
         counts = population.weighted.counts.get((term, panel, position))
         if counts is not None and counts.weight > 0.0:
-            yield counts, factor * counts.weight / whole
+            yield counts, factor * panels.scale * counts.weight / whole

@@ -4,10 +4,6 @@ Parts are merged bit for bit, so the weight of a row must depend on the model an
 therefore divided into fixed panels, such as -12 to 12 for a logistic link, and each panel has a sum of products of its
 own, which is exact enough for every row that the model could ever see. Only panels with rows take up space. Weights are
 rounded to whole numbers of 2**-80, in which they are summed exactly.
-
-For an exponential or logistic link the products come from `quadrature`: their error is relative to the slope of each
-pair, and a population can be compared with another in these weightings. For other curves they come from `lowrank`, with
-an error relative to the steepest slope between the row and the panel.
 """
 
 from __future__ import annotations
@@ -22,26 +18,20 @@ from numpy.typing import NDArray
 from arborshap import _core
 from arborshap.exceptions import InputError, ModelError
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
-from arborshap.explain.lowrank import Factors, Range, factors_of
 from arborshap.explain.outputs import ModelOutput
-from arborshap.explain.quadrature import Quadrature
+from arborshap.explain.panels import DIGITS, Panels, incomparable
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
-from arborshap.explain.terms import SumOfTerms
 from arborshap.explain.weighted import MarginCores, Product, Weighted, Weighting, check_finite
 from arborshap.forest import Forest
-from arborshap.forest.margins import forest_of_margin, margin_ranges
+from arborshap.forest.margins import forest_of_margin
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]
 Key: TypeAlias = tuple[int, int, int]
 """The position of a term, the number of a panel, and the position of a product."""
 
-_WIDTHS = {"exp": 8.0, "logistic": 32.0, "softplus": 32.0}
-"""How wide a panel is, by the first function of a curve; other curves have exact sums and need a single panel."""
-_QUADRATURE_WIDTH = 24.0
-"""How wide a panel is if the products come from a quadrature: the weights in it then keep all their digits."""
-_SCHEME = "2"
+_SCHEME, _COARSE_SCHEME = "2", "2 coarse"
 """Which weightings these are; files of another scheme mean something else."""
 
 
@@ -55,10 +45,13 @@ class WeightedParts:
         The name of the output.
     counts
         The counts in each weighting.
+    coarse
+        Whether these are fewer weightings, which give only about three digits: enough for error bars.
     """
 
     name: OutputName
     counts: dict[Key, _core.Background] = field(default_factory=dict)
+    coarse: bool = False
 
     def merge(self, other: Self | None) -> Self:
         """Return the weightings of the rows of both."""
@@ -67,7 +60,7 @@ class WeightedParts:
         counts = dict(self.counts)
         for key, theirs in other.counts.items():
             counts[key] = counts[key].merge(theirs) if key in counts else theirs
-        return type(self)(self.name, counts)
+        return type(self)(self.name, counts, self.coarse)
 
     def subtract(self, part: Self | None) -> Self:
         """Return the weightings without the rows of a part."""
@@ -78,9 +71,10 @@ class WeightedParts:
             if key not in counts:
                 raise InputError("some rows of this part are not in the background")
             counts[key] = counts[key].subtract(theirs)
-        return type(self)(self.name, {key: left for key, left in counts.items() if left.n_rows})
+        return type(self)(self.name, {key: left for key, left in counts.items() if left.n_rows}, self.coarse)
 
     def _check_same(self, other: Self | None) -> None:
+        """Check that both were made for the same output; those of backgrounds and those of deals are never mixed."""
         if other is None or other.name != self.name:
             theirs = "raw" if other is None else other.name
             raise InputError(
@@ -95,7 +89,7 @@ class WeightedParts:
         saved = [b64encode(self.counts[key].to_bytes({})).decode("ascii") for key in ordered]
         return {
             "weighted_output": [self.name],
-            "weighting_scheme": [_SCHEME],
+            "weighting_scheme": [_COARSE_SCHEME if self.coarse else _SCHEME],
             "weightings": keys,
             "weighted_counts": saved,
         }
@@ -109,7 +103,8 @@ class WeightedParts:
             (name,) = texts["weighted_output"]
             if name not in MODEL_OUTPUTS:
                 raise ModelError(f"this version does not know the saved model_output {name!r}")
-            if texts.get("weighting_scheme") != [_SCHEME]:
+            scheme = texts.get("weighting_scheme")
+            if scheme not in ([_SCHEME], [_COARSE_SCHEME]):
                 raise ModelError(
                     f"the rows were counted for model_output={name!r} by another version, with other weightings; count "
                     "them again"
@@ -122,74 +117,7 @@ class WeightedParts:
             raise
         except (KeyError, ValueError) as error:
             raise ModelError(f"the saved weightings are not valid: {error}") from error
-        return cls(name, counts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Panels:
-    """The panels of an output of one model, and the sum of products in each.
-
-    Attributes
-    ----------
-    output
-        The output.
-    forest
-        The trees.
-    ranges
-        The least and the greatest margin that a row could have: (margins, 2).
-    """
-
-    output: SumOfTerms
-    forest: Forest
-    ranges: Array
-
-    @classmethod
-    def of(cls, output: ModelOutput, forest: Forest) -> Self:
-        """Prepare an output that is a sum of terms; refuse any other."""
-        if not isinstance(output, SumOfTerms):
-            raise InputError(
-                f"model_output={output.name!r} of a softmax needs background rows, because its pairs are computed one "
-                "by one; give rows instead of a Background"
-            )
-        return cls(output, forest, margin_ranges(forest))
-
-    def numbers(self, term: int, margins: Array) -> NDArray[np.intp]:
-        """Return the panel that each margin is in."""
-        width = self._width(term)
-        if width is None:
-            return np.zeros(len(margins), np.intp)
-        first = self.output.terms[term].curve.steps[0]
-        return np.floor(first.argument(margins) / width + 0.5).astype(np.intp)
-
-    def _width(self, term: int) -> float | None:
-        curve, rows = self.output.terms[term].curve, self._range(term)
-        is_quadrature = Quadrature.of(curve, rows, rows) is not None
-        return _QUADRATURE_WIDTH if is_quadrature else _WIDTHS.get(curve.steps[0].function)
-
-    def _range(self, term: int) -> Range:
-        low, high = self.ranges[self.output.terms[term].margin].tolist()
-        return low, high
-
-    def factors(self, term: int, panel: int) -> Factors:
-        """Return the sum of products of a term in one panel."""
-        curve = self.output.terms[term].curve
-        low, high = rows = self._range(term)
-        first, width = curve.steps[0], self._width(term)
-        if width is not None:
-            ends = sorted(((panel + side) * width - first.shift) / first.scale for side in (-0.5, 0.5))
-            low, high = max(low, ends[0]), max(low, min(high, ends[1]))
-        found = Quadrature.of(curve, rows, (low, high)) or factors_of(curve, rows, (low, high))
-        if found is None:
-            raise InputError(
-                f"model_output={self.output.name!r} of this model needs background rows, because its link has a kink; "
-                "give rows instead of a Background"
-            )
-        return found
-
-    def is_plain(self, term: int) -> bool:
-        """Whether the term needs only the background with its own weights, which is counted anyway."""
-        functions = {step.function for step in self.output.terms[term].curve.steps}
-        return functions == {"identity"} and self.forest.n_outputs == 1
+        return cls(name, counts, scheme == [_COARSE_SCHEME])
 
 
 class WeightedIntake:
@@ -197,7 +125,7 @@ class WeightedIntake:
 
     def __init__(self, panels: Panels, nothing: dict[int, _core.Background], n_threads: int) -> None:
         self._panels, self._nothing, self._n_threads = panels, nothing, n_threads
-        self.parts = WeightedParts(panels.output.name)
+        self.parts = WeightedParts(panels.output.name, coarse=panels.coarse)
 
     @classmethod
     def of(cls, output: ModelOutput, reader: Reader, n_threads: int) -> Self:
@@ -215,9 +143,12 @@ class WeightedIntake:
         }
         return cls(panels, nothing, n_threads)
 
-    def empty(self) -> Self:
-        """Return another one for the same output, without rows."""
-        return type(self)(self._panels, self._nothing, self._n_threads)
+    def coarse(self) -> Self | None:
+        """Return another one for the same output, coarse and without rows; ``None`` if it would be of no use."""
+        panels = Panels.of(self._panels.output, self._panels.forest, coarse=True)
+        if incomparable(panels) is not None:
+            return None
+        return type(self)(panels, self._nothing, self._n_threads)
 
     def add(self, rows: Matrix, weights: Array | None, what: str) -> None:
         """Count more rows; `what` names them in messages."""
@@ -232,7 +163,7 @@ class WeightedIntake:
                 own = np.flatnonzero(panels == panel)
                 found = self._panels.factors(t, panel).weights(margins[own, term.margin])
                 for r, sizes in enumerate(found if weights is None else found * weights[own]):
-                    self._count((t, panel, r), term.margin, rows[own], np.ldexp(np.rint(np.ldexp(sizes, 80)), -80))
+                    self._count((t, panel, r), term.margin, rows[own], _rounded(sizes / self._panels.scale))
 
     def _count(self, key: Key, margin: int, rows: Matrix, weights: Array) -> None:
         if not weights.any():
@@ -240,6 +171,11 @@ class WeightedIntake:
         if key not in self.parts.counts:
             self.parts.counts[key] = self._nothing[margin].empty()
         self.parts.counts[key].add(rows, weights, n_threads=self._n_threads)
+
+
+def _rounded(weights: Array) -> Array:
+    """Round weights to the units in which they are summed exactly."""
+    return np.ldexp(np.rint(np.ldexp(weights, DIGITS)), -DIGITS)
 
 
 def weighted_by_parts(
@@ -267,7 +203,7 @@ def weighted_by_parts(
     settings
         The threads, and the memory that all weightings share.
     """
-    panels = Panels.of(output, forest)
+    panels = Panels.of(output, forest, coarse=parts.coarse)
     margin_cores = MarginCores.of(panels.output, forest, plain, settings, len(parts.counts) + 1)
     weightings: list[Weighting] = []
     places: dict[Key, int] = {}
@@ -276,7 +212,7 @@ def weighted_by_parts(
         term = panels.output.terms[key[0]]
         core = margin_cores.against_counts(term.margin, counts)
         places[key] = len(weightings)
-        weightings.append(Weighting(core, counts.weight / weight, term.output))
+        weightings.append(Weighting(core, panels.scale * counts.weight / weight, term.output))
     nothing = len(weightings)  # stands for weightings in which all rows of a panel have the weight 0
     weightings.append(Weighting(plain, 0.0, 0))
     products = []

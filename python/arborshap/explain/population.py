@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -40,6 +41,13 @@ class Population:
     state: State
     deals: Deals | None
     state_of: Callable[[Counts], State]
+
+    def state_of_deals(self) -> State:
+        """Compile an explainer against all deals together, which may have weightings of their own."""
+        assert self.deals is not None
+        if self.state.rescaled is None:
+            return self.state
+        return self.state_of(reduce(Counts.merge, self.deals.some()[0]))
 
     @property
     def base(self) -> Array:
@@ -90,11 +98,12 @@ def change_error(ours: Population, theirs: Population, index: IndexName) -> Arra
     (our_deals, our_weights), (their_deals, their_weights) = ours.deals.some(), theirs.deals.some()
     if len(our_deals) == len(their_deals) == 1:
         return None
-    variance = variance_of_mean(means_over(our_deals, theirs.state, index), our_weights)
+    variance = variance_of_mean(means_over(our_deals, theirs.state_of_deals(), index), our_weights)
     if order_of_index(index) == 1:  # the other direction differs only by the sign
-        reverse = means_over(their_deals, ours.state, index)
+        reverse = means_over(their_deals, ours.state_of_deals(), index)
     else:
-        reverse = np.stack([means_over([ours.counts], theirs.state_of(deal), index)[0] for deal in their_deals])
+        whole = reduce(Counts.merge, our_deals)
+        reverse = np.stack([means_over([whole], theirs.state_of(deal), index)[0] for deal in their_deals])
     return np.asarray(np.sqrt(variance + variance_of_mean(reverse, their_weights)))
 
 

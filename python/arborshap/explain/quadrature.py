@@ -21,8 +21,6 @@ Array: TypeAlias = NDArray[np.float64]
 
 _MOST = 64
 _LARGEST_EXPONENT = 709.0
-_ROUNDING = 2.0**-81
-"""Weights are rounded to multiples of twice this number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,15 +50,29 @@ class Quadrature:
     plain: bool = False
 
     @classmethod
-    def of(cls, curve: MarginFunction, rows: Range, panel: Range) -> Self | None:
-        """Prepare the products; ``None`` if the curve is another one, or if the rows' margins are too far apart."""
+    def of(
+        cls, curve: MarginFunction, rows: Range, panel: Range, tolerance: float = TOLERANCE, digits: int = 80
+    ) -> Self | None:
+        """Prepare the products; ``None`` if the curve is another one, or if the rows' margins are too far apart.
+
+        Parameters
+        ----------
+        curve
+            The curve.
+        rows, panel
+            The least and the greatest margin of a row, and of a background row.
+        tolerance
+            The largest error of a slope, relative to the slope itself, before weights are rounded.
+        digits
+            How many binary digits the weights are rounded to.
+        """
         first, *later = curve.steps
         if first.function not in ("exp", "logistic") or any(step.function != "identity" for step in later):
             return None
         low, high = sorted(first.argument(np.array(rows)).tolist())
         if first.function == "exp":
             low, high = (min(end, _LARGEST_EXPONENT) for end in (low, high))
-        found = _rule(high - low)
+        found = _rule(high - low, tolerance)
         if found is None:
             return None
         nodes, sizes, error = found
@@ -70,7 +82,7 @@ class Quadrature:
         tops = np.full(len(nodes), ends[1]) if first.function == "exp" else np.clip(flat, *ends)
         tops = _logarithms(first, tops[np.newaxis], 1.0 - nodes)[0]
         least = _logarithms(first, ends[:, np.newaxis], 1.0 - nodes).min(axis=0) - tops
-        return cls(first, slope, nodes, sizes, tops, error + _ROUNDING * float(np.exp(-least.min())))
+        return cls(first, slope, nodes, sizes, tops, error + 0.5 ** (digits + 1) * float(np.exp(-least.min())))
 
     @property
     def rank(self) -> int:
@@ -100,7 +112,7 @@ def _logarithms(step: Step, arguments: Array, t: Array) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _rule(distance: float) -> tuple[Array, Array, float] | None:
+def _rule(distance: float, tolerance: float = TOLERANCE) -> tuple[Array, Array, float] | None:
     """Find nodes for arguments that are at most so far apart, and the relative error; ``None`` if it takes too many.
 
     What is integrated is exp(t d), and d is a distance between two arguments.
@@ -108,11 +120,11 @@ def _rule(distance: float) -> tuple[Array, Array, float] | None:
     # Points as dense as the error's waves; the error grows towards the end.
     distances = np.concatenate([np.linspace(0.0, distance, 400), distance * (1.0 - np.geomspace(1e-4, 1.0, 50))])
     exact = np.divide(-np.expm1(-distances), distances, out=np.ones_like(distances), where=distances > 0.0)
-    for n in range(4, _MOST + 1):
+    for n in range(2, _MOST + 1):
         x, w = np.polynomial.legendre.leggauss(n)
         nodes = 0.5 + 0.25 * (x - x[::-1])  # symmetric to the last bit
         sizes = 0.25 * (w + w[::-1])
         error = np.abs(np.exp(-np.outer(distances, nodes)) @ sizes / exact - 1.0).max()
-        if error <= TOLERANCE:
+        if error <= tolerance:
             return nodes, sizes, float(error)
     return None

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arborshap import Background, InputError, ModelError, TreeExplainer
-from arborshap.explain import parts
+from arborshap.explain import panels, parts
 from arborshap.explain.labels import OutputName
 from arborshap.models import Link, Model
 from support.forests import far_out
@@ -37,8 +37,8 @@ OUTPUTS: tuple[OutputName, ...] = ("raw", "probability", "log_loss")
 def test_parts_are_merged_bit_for_bit(name: str, width: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """In narrow panels, too, of which some parts lack some."""
     if width is not None:
-        monkeypatch.setattr(parts, "_WIDTHS", dict.fromkeys(("exp", "logistic", "softplus"), width))
-        monkeypatch.setattr(parts, "_QUADRATURE_WIDTH", width)
+        monkeypatch.setattr(panels, "_WIDTHS", dict.fromkeys(("exp", "logistic", "softplus"), width))
+        monkeypatch.setattr(panels, "_QUADRATURE_WIDTH", width)
     output, make = MODELS[name]
     model, X = make(), data().X
     weights = np.round(np.random.default_rng(3).uniform(0.0, 3.0, len(X)), 4)

@@ -37,6 +37,35 @@ def test_few_rows_are_a_deal_each(model: Any) -> None:
     np.testing.assert_allclose(error, expected, rtol=1e-9, atol=1e-9 * expected.max())
 
 
+@pytest.mark.parametrize("index", ["shapley", "taylor"])
+def test_errors_in_the_unit_of_the_prediction(index: Any) -> None:
+    """They come from fewer weightings than the values, but three digits of an error are enough."""
+    model = GradientBoostingClassifier(n_estimators=8, max_depth=3, random_state=0).fit(X, np.median(Y) < Y)
+    before, after = X[:12], X[12:30]
+    parts = [Background(model, rows, error_bars=True, model_output="probability") for rows in (before, after)]
+    sent = [Background.from_bytes(part.to_bytes()) for part in parts]
+    error = sent[1].contrast(sent[0], index, model=model).standard_error
+    pairs = np.stack(
+        [TreeExplainer(model, z[np.newaxis], model_output="probability").values(after, index=index) for z in before]
+    )
+    ours, theirs = pairs.mean(axis=0), pairs.mean(axis=1)
+    expected = np.sqrt(ours.var(axis=0, ddof=1) / len(ours) + theirs.var(axis=0, ddof=1) / len(theirs))
+    assert error is not None
+    np.testing.assert_allclose(error, expected, rtol=2e-3, atol=1e-9)
+    raw = sent[1].contrast(sent[0], model=model, model_output="raw").standard_error
+    plain = [Background(model, rows, error_bars=True) for rows in (before, after)]
+    assert raw is not None
+    np.testing.assert_array_equal(raw, plain[1].contrast(plain[0]).standard_error)
+
+
+def test_a_loss_has_error_bars_of_the_raw_output() -> None:
+    model = GradientBoostingClassifier(n_estimators=3, max_depth=3, random_state=0).fit(X, np.median(Y) < Y)
+    parts = [Background(model, rows, error_bars=True, model_output="log_loss") for rows in (X[:90], X[90:])]
+    sent = Background.from_bytes(parts[1].to_bytes())
+    assert sent.contrast(parts[0], model_output="raw").standard_error is not None
+    assert sent.merge(parts[0]).has_error_bars
+
+
 @pytest.mark.parametrize("index", ["taylor", "interaction"])
 def test_errors_of_pairs_of_players(index: Any) -> None:
     before, after = X[:12], X[12:30]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arborshap import Background, ForestBuilder, InputError, ModelError, TreeExplainer
-from arborshap.explain import parts, quadrature
+from arborshap.explain import panels, quadrature
 from arborshap.explain.parts import WeightedParts
 from arborshap.models import Link, Model
 from arborshap.models.margin_functions import MarginFunction, Step
@@ -61,7 +61,7 @@ def _by_definition(model: Any, index: str, slope_at: Any) -> tuple[Any, Any, Any
 @pytest.mark.parametrize("name", MODELS)
 def test_the_definition(name: str, index: Any, width: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if width is not None:
-        monkeypatch.setattr(parts, "_QUADRATURE_WIDTH", width)
+        monkeypatch.setattr(panels, "_QUADRATURE_WIDTH", width)
     output, make, slope_at = MODELS[name]
     model = make()
     before, after = (Background(model, rows, model_output=output) for rows in (BEFORE, AFTER))
@@ -136,10 +136,10 @@ def test_each_slope_keeps_its_digits(function: str, scale: float) -> None:
     """The error is relative to the slope of each single pair, however steep the curve is elsewhere."""
     curve = MarginFunction.of(Step(function, scale, 0.5), Step("identity", 3.0, -1.0))
     rng = np.random.default_rng(0)
-    panels = (-20.0, -8.0), (-8.0, 4.0)
-    found = [quadrature.Quadrature.of(curve, (-20.0, 20.0), panel) for panel in panels]
+    ranges = (-20.0, -8.0), (-8.0, 4.0)
+    found = [quadrature.Quadrature.of(curve, (-20.0, 20.0), panel) for panel in ranges]
     a = rng.uniform(-20.0, 20.0, 200)
-    b, c = (rng.uniform(*panel, 100) for panel in panels)
+    b, c = (rng.uniform(*panel, 100) for panel in ranges)
     first, second = found
     assert first is not None
     assert second is not None
