@@ -100,7 +100,7 @@ def run(scale: float) -> dict[str, list[dict[str, Any]]]:
     few = Z[: int(H_ROWS * scale)]
     h, seconds = timed(lambda: TreeExplainer(model, few).h_statistic(few))
     jobs["H of all pairs"] = [{"who": "arborshap", "rows": len(few), "largest": float(h.max()), **seconds}]
-    forest = cached("curves-deep", "scikit-learn", deep)
+    forest = cached("curves-deep", "sklearn", deep)
     some = normal_rows(int(H_ROWS * scale), 10, seed=3)
     curves, seconds = timed(lambda: TreeExplainer(forest, some).partial_dependence())
     curve = curves["x0"]

@@ -180,14 +180,17 @@ def _donors(column: NDArray[Any], grid: Any, name: str) -> Positions:
     if not is_whole(grid):
         if isinstance(grid, str) or not hasattr(grid, "__iter__"):
             raise InputError(f"the grid of {name!r} must be a list of values, got {grid!r}")
-        first = {cell: i for i, cell in reversed(list(enumerate(column.tolist())))}
-        unknown = next((value for value in grid if value not in first), None)
-        if unknown is not None:
+        first = {None if is_missing(cell) else cell: i for i, cell in reversed(list(enumerate(column.tolist())))}
+        wanted = [None if is_missing(value) else value for value in grid]
+        unknown = [value for value in wanted if value not in first]
+        if unknown:
             raise InputError(
-                f"no row of X has {unknown!r} as {name!r}; {name!r} goes through the pipeline, so its values must come "
-                "from rows"
+                f"no row of X has {unknown[0]!r} as {name!r}; {name!r} goes through the pipeline, so its values must "
+                "come from rows"
             )
-        return np.array([first[value] for value in grid], np.intp)
+        if not wanted:
+            raise InputError(f"the grid of {name!r} has no values; give at least one")
+        return np.array([first[value] for value in wanted], np.intp)
     n_points = _number_of_quantiles(grid)
     present = np.array([i for i, cell in enumerate(column.tolist()) if not is_missing(cell)], np.intp)
     try:

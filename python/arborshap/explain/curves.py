@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -35,9 +36,7 @@ def curve_of(state: State, players: list[int], grid: Any, rows: Rows | None, kin
         for player, of_axis in zip(players, _per_axis(grid, len(players)), strict=True)
     ]
     shape = tuple(len(axis.read) for axis in axes)
-    n_points = int(np.prod(shape))
-    check_fits((n_points, state.forest.n_features), np.dtype(np.float64), state.settings.memory_limit)
-    points = np.zeros((n_points, state.forest.n_features))
+    points = np.zeros((_checked_points(state, shape), state.forest.n_features))
     for axis, at in zip(axes, np.meshgrid(*map(np.arange, shape), indexing="ij"), strict=True):
         points[:, axis.features] = axis.read[at.ravel()]
     average = individual = missing = None
@@ -50,6 +49,17 @@ def curve_of(state: State, players: list[int], grid: Any, rows: Rows | None, kin
         assert rows is not None
         individual = _individual(state, rows.matrix, axes, points).reshape(-1, len(rows.matrix), *shape)
     return _curve(state, players, axes, average, individual, missing)
+
+
+def _checked_points(state: State, shape: tuple[int, ...]) -> int:
+    """Return the number of points, if they fit into memory."""
+    n_points = math.prod(shape)
+    try:
+        check_fits((n_points, state.forest.n_features), np.dtype(np.float64), state.settings.memory_limit)
+    except MemoryError:
+        size = " x ".join(f"{n:,}" for n in shape)
+        raise MemoryError(f"a curve of {size} points does not fit into memory; give a grid, such as grid=50") from None
+    return n_points
 
 
 def all_curves_of(state: State, grid: Any, rows: Rows | None) -> dict[str, Curve]:

@@ -34,7 +34,7 @@ pub(crate) fn coalition(setting: &Setting<'_>, members: &[bool]) -> Result<Vec<f
             };
             with_codes!(rows.codes(), codes => {
                 let theirs = Code::unwrap(background.rows.codes()).expect("all rows of a forest have codes of one width");
-                let (x, z) = (List::new(rows, codes), List::new(background.rows, theirs));
+                let (x, z) = (Descent::new(rows, codes), Descent::new(background.rows, theirs));
                 walk(tree, &members, x, z, at_leaf);
             });
             job.progress.step()?;
@@ -48,7 +48,7 @@ pub(crate) fn coalition(setting: &Setting<'_>, members: &[bool]) -> Result<Vec<f
 }
 
 /// Rows on their way down a tree. Those at a node stand together, behind those of the nodes that are visited later.
-struct List<'a, C> {
+struct Descent<'a, C> {
     rows: &'a CodedRows,
     codes: &'a [C],
     list: Vec<u32>,
@@ -56,7 +56,7 @@ struct List<'a, C> {
     aside: Vec<u32>,
 }
 
-impl<'a, C: Code> List<'a, C> {
+impl<'a, C: Code> Descent<'a, C> {
     fn new(rows: &'a CodedRows, codes: &'a [C]) -> Self {
         Self { rows, codes, list: (0..rows.len() as u32).collect(), aside: Vec::new() }
     }
@@ -99,8 +99,8 @@ struct Todo {
 fn walk<C: Code>(
     tree: &CompiledTree,
     members: &[bool],
-    mut x: List<'_, C>,
-    mut z: List<'_, C>,
+    mut x: Descent<'_, C>,
+    mut z: Descent<'_, C>,
     mut at_leaf: impl FnMut(usize, &[u32], &[u32]),
 ) {
     let keep = [x.list.len(), z.list.len()];

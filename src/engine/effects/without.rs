@@ -28,7 +28,9 @@ impl Cumulated {
             below[at] += below[at - 1];
         }
         let total = background.total();
-        below.iter_mut().for_each(|below| *below /= total);
+        for below in &mut below {
+            *below /= total;
+        }
         Self { n, below }
     }
 

@@ -220,6 +220,8 @@ def test_bad_input() -> None:
         (lambda: explainer.partial_dependence(0, kind="individual"), "needs X"),
         (lambda: explainer.partial_dependence(0, kind="mean"), "kind"),  # type: ignore[arg-type]
         (lambda: explainer.h_statistic(X[:1]), "at least two rows"),
+        (lambda: explainer.partial_dependence(0, X=X[:0], kind="both"), "no rows"),
+        (lambda: explainer.plot_h_statistic(X, output=3), "output must be"),
     ]
     for call, message in calls:
         with pytest.raises(InputError, match=message):
@@ -227,3 +229,31 @@ def test_bad_input() -> None:
     many = TreeExplainer(RandomForestClassifier(2, random_state=0).fit(X, np.digitize(Y, [0.0, 1.0])), X)
     with pytest.raises(InputError, match="choose one with output="):
         many.partial_dependence(0).plot()
+    with pytest.raises(MemoryError, match="give a grid"):
+        TreeExplainer(REGRESSORS["forest"], GAPS, memory_limit=10_000).partial_dependence((0, 1))
+
+
+def test_deep_forests_and_tables_agree() -> None:
+    """The walk of a forest of unlimited depth gives what tables give, and what a game of two players gives."""
+    model = REGRESSORS["forest"]
+    explainer = TreeExplainer(model, GAPS, sample_weight=np.linspace(0.1, 1.0, len(GAPS)))
+    core, rows = explainer.state.core, GAPS[:30]
+    walked = core.single_values(rows, list(range(5)), n_threads=2)
+    taylor = core.explain(rows, "taylor", engine="pattern", n_threads=1)
+    tables = core.expected_value + np.diagonal(taylor, axis1=1, axis2=2).transpose(0, 2, 1)
+    np.testing.assert_allclose(walked, tables, atol=1e-12)
+
+
+def test_pictures() -> None:
+    explainer = TreeExplainer(REGRESSORS["xgboost"], GAPS)
+    both = explainer.partial_dependence(0, X=GAPS[:20], kind="both").plot()
+    assert len(both.lines) == 20 + 1 + 2  # the rows, their mean, the rug and the line of missing values
+    local = explainer.accumulated_local_effects(1, GAPS, bins=5).plot()
+    assert local.get_ylabel() == "accumulated effect on the prediction"
+    assert len(local.lines[0].get_xdata()) == 6
+    pair = explainer.partial_dependence((0, 1), grid=6, X=GAPS).plot()
+    assert pair.collections[0].get_array().size == 36
+    h = explainer.h_statistic(GAPS[:40])
+    ax = explainer.plot_h_statistic(GAPS[:40], max_display=3)
+    assert len(ax.texts) == 6
+    assert max(float(text.get_text()) for text in ax.texts) == pytest.approx(h.max(), abs=1e-3)

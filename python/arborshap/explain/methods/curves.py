@@ -75,6 +75,8 @@ class CurveMethods(Methods):
         checked_choice("kind", kind, ["average", "individual", "both"])
         state = self.state
         rows = None if X is None else state.reader.read(X, "X")
+        if rows is not None and len(rows.matrix) == 0:
+            raise InputError("X has no rows; give at least one, or leave X out")
         if features is None:
             if kind != "average":
                 raise InputError(f"kind={kind!r} is computed for one player, or a pair of players; name them")
