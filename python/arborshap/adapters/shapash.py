@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from shapash.backend import BaseBackend
 from shapash.utils.transform import get_features_transform_mapping, inverse_transform
 
 from arborshap import Explanation, TreeExplainer
+from arborshap.adapters import shap
 from arborshap.adapters.players import check_one_per_column
 
 
@@ -33,8 +36,9 @@ class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
 
     Attributes
     ----------
-    explainer : TreeExplainer or None
-        The explainer, once rows have been compiled.
+    explainer : InteractionExplainer or None
+        The explainer in the form that shapash's plots of interactions ask for, once rows have been compiled; its
+        attribute ``explainer`` is the `arborshap.TreeExplainer`.
     """
 
     name = "arborshap"
@@ -45,7 +49,7 @@ class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
         super().__init__(model, preprocessing)
         self.data = data
         self.options = options
-        self.explainer: TreeExplainer | None = None
+        self.explainer: InteractionExplainer | None = None
 
     def run_explainer(self, x: pd.DataFrame) -> dict[str, Any]:
         """Explain rows; shapash calls this.
@@ -63,9 +67,10 @@ class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
         """
         original = inverse_transform(x, self.preprocessing)
         if self.explainer is None:
-            self.explainer = self._explainer_of(x, original)
-        explanation = self.explainer(x)
-        check_one_per_column(self.explainer, original.columns, "shapash")
+            ours = self._explainer_of(x, original)
+            check_one_per_column(ours, original.columns, "shapash")
+            self.explainer = InteractionExplainer(ours, list(original.columns), self._case == "classification")
+        explanation = self.explainer.explainer(x)
         if self._case == "regression":
             return {"contributions": _frame(explanation, original), "base_values": explanation.base_values}
         if explanation.has("output"):
@@ -82,6 +87,33 @@ class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
         groups = {name: columns for name, columns in made.items() if columns != [name]}
         options = {"groups": groups} if groups else {}
         return TreeExplainer(self.model, x if self.data is None else self.data, **options | self.options)
+
+
+class InteractionExplainer(shap.TreeExplainer):
+    """An explainer whose interactions are what shapash draws: in its columns, and one array per class.
+
+    Parameters
+    ----------
+    explainer
+        The explainer.
+    columns
+        The columns that shapash shows.
+    classifier
+        Whether there are classes.
+    """
+
+    def __init__(self, explainer: TreeExplainer, columns: list[str], classifier: bool) -> None:
+        super().__init__(explainer)
+        self._positions = [explainer.feature_names.index(name) for name in columns]
+        self._classifier = classifier
+
+    def shap_interaction_values(self, X: Any, y: Any = None, tree_limit: int | None = None) -> Any:
+        """Compute interactions of pairs of columns: (rows, columns, columns), or a list of one array per class."""
+        values: NDArray[Any] = super().shap_interaction_values(X, y, tree_limit)
+        values = values[:, self._positions][:, :, self._positions]
+        if not self._classifier:
+            return values
+        return [-values, values] if values.ndim == 3 else list(np.moveaxis(values, -1, 0))
 
 
 def _frame(explanation: Explanation, original: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from shapash import SmartExplainer
 
 from arborshap import InputError, UnsupportedModelError
 from arborshap.adapters.shapash import ArborshapBackend
+from support import oracle
 from support.people import by_definition, classes, numbers, people, pipeline, target
 
 FRAME, NUMBERS = people(), numbers(people())
@@ -38,6 +40,10 @@ def contributions(explainer: SmartExplainer) -> Any:
 
 def base_values(explainer: SmartExplainer) -> Any:
     return explainer.check_attributes("explain_data")["base_values"]
+
+
+def interactions(explainer: SmartExplainer, **options: Any) -> Any:
+    return explainer.check_attributes("get_interaction_values")(**options)
 
 
 def test_a_regressor() -> None:
@@ -95,6 +101,20 @@ def test_columns_of_an_encoder_play_as_one() -> None:
     assert np.abs(alone[:, 1:4].sum(axis=1) - values[:, 1]).max() > 0.001  # a sum over columns is another number
     assert list(contributions(explainer).columns) == ["age", "town", "income"]
     np.testing.assert_allclose(contributions(explainer), values[..., 0], atol=1e-6)
+    pairs, _ = by_definition(model.predict, x, z, players=[0, 1, 1, 1, 2], index=oracle.interaction)
+    np.testing.assert_allclose(interactions(explainer), pairs[..., 0], atol=1e-6)
+    explainer.plot.interactions_plot("town", "income")
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, XGBClassifier])
+def test_interactions_of_each_class(kind: Any) -> None:
+    model = kind(n_estimators=5, max_depth=3, random_state=0).fit(NUMBERS, classes(FRAME, 2))
+    explainer = compiled(model, X, ArborshapBackend(model, Z))
+    predict = model.predict_proba if kind is RandomForestClassifier else partial(model.predict, output_margin=True)
+    pairs, _ = by_definition(predict, X, Z, index=oracle.interaction)
+    np.testing.assert_allclose(interactions(explainer, label=1), pairs[..., -1], atol=1e-5)
+    np.testing.assert_allclose(interactions(explainer, label=0), -pairs[..., -1], atol=1e-5)
+    explainer.plot.top_interactions_plot(nb_top_interactions=2)
 
 
 def test_new_rows_are_compared_with_the_same_background() -> None:
