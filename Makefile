@@ -55,7 +55,7 @@ MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_other_
 test-more: .venvs/more/.wheel ## Run only the tests of models whose libraries need an environment of their own
 	.venvs/more/bin/python -m pytest --quiet $(MORE_TESTS) -k 'other or onnx'
 
-TOOL_TESTS := $(addprefix tests/python/adapters/test_, shapash.py explainerdashboard.py mlflow.py shapiq.py)
+TOOL_TESTS := $(addprefix tests/python/adapters/test_, shapash.py explainerdashboard.py mlflow.py shapiq.py tools_page.py)
 
 .PHONY: test-tools
 test-tools: .venvs/tools/.wheel ## Run only the tests of adapters whose tools need an environment of their own
@@ -195,6 +195,11 @@ reproducible: .venv/.ready ## Build the wheel twice, in two places, and compare 
 gallery: .venv/.native ## Draw the pictures of the docs, and run the notebooks in examples/
 	.venv/bin/python scripts/gallery.py
 	.venv/bin/python scripts/notebooks.py
+
+.PHONY: tool-pictures
+tool-pictures: .venvs/tools/.wheel ## Photograph the pages of shapash and explainerdashboard for docs/tools.md
+	scripts/browser.sh
+	.venvs/tools/bin/python scripts/tool_pictures.py
 
 .PHONY: docs
 docs: .venv/.native .venvs/docs/.ready ## Build the documentation site into target/site; a broken link or reference is an error

@@ -1,0 +1,99 @@
+"""Photograph the pages of shapash and explainerdashboard for docs/tools.md: `make tool-pictures`.
+
+The code of the page makes the explainers; a headless Chromium opens what the tools serve.
+"""
+
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from werkzeug.serving import make_server
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "tools.md"
+IMAGES = ROOT / "docs" / "images"
+BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+PLOTS = "return document.querySelectorAll('.main-svg').length"
+STYLE = """
+    const style = document.createElement("style");
+    style.textContent = arguments[0];
+    document.head.prepend(style);
+    for (const icon of document.querySelectorAll("*"))  // of a font from the network
+        if (!icon.children.length && icon.textContent.trim() === "fullscreen") icon.style.visibility = "hidden";
+    window.dispatchEvent(new Event("resize"));
+"""
+
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+
+@contextmanager
+def served(application: Any) -> Iterator[str]:
+    """Serve a web application on a free port, and return its address."""
+    server = make_server("127.0.0.1", 0, application, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+def photograph(browser: Any, address: str, path: Path, size: tuple[int, int], *, tab: str = "", row: str = "") -> None:
+    """Open a page, choose a tab or a row, wait until the plots stand still, and write a small picture."""
+    browser.cdp("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
+    browser.session.get(address)
+    browser.until(lambda: browser.run(PLOTS) > 0)
+    if row:
+        browser.keys("#index_id", row, "\ue007")  # the key Enter
+    if tab:
+        browser.session.find_element("xpath", f"//*[normalize-space(.)='{tab}' and contains(@class, 'tab')]").click()
+    browser.run(STYLE, bootstrap())
+    time.sleep(20)  # plots are drawn, and move into place
+    browser.session.save_screenshot(str(path))
+    with Image.open(path) as shot:
+        few = shot.convert("RGB").quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size / 1024:.0f} KB")
+
+
+def bootstrap() -> str:
+    """Return the style sheet that shapash loads from the network, which may not be there; explainerdashboard has it."""
+    import explainerdashboard
+
+    return Path(explainerdashboard.__file__).with_name("assets").joinpath("bootstrap.min.css").read_text()
+
+
+def main() -> None:
+    from support.browser import chromium
+
+    names: dict[str, Any] = {"__name__": "__main__"}
+    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)
+        for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+            exec(compile(block, str(PAGE), "exec"), names)
+        names["smart"].init_app()
+        (IMAGES / "tools-mlflow.png").write_bytes(names["result"].artifacts["arborshap_importance.png"].content)
+        with chromium() as browser:
+            with served(names["smart"].smartapp.app.server) as address:
+                photograph(
+                    browser, address, IMAGES / "tools-shapash.png", (1400, 850), row=str(names["X_test"].index[0])
+                )
+            with served(names["dashboard"].flask_server()) as address:
+                picture = IMAGES / "tools-explainerdashboard.png"
+                photograph(browser, address, picture, (1400, 850), tab="Feature Interactions")
+        os.chdir(ROOT)
+
+
+if __name__ == "__main__":
+    main()
