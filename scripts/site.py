@@ -15,7 +15,7 @@ import arborshap
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "docs" / "site"
-COPIED = ["DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs", "examples"]
+COPIED = ["DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "docs", "examples"]
 
 OPTIONS = {
     "autoclass": "   :members:\n",

@@ -15,7 +15,7 @@ import pytest
 
 from support.places import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
 PROSE = [*PAGES, ROOT / "DESIGN.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 # A block of code; if a block of plain text follows, that is what the code prints.
