@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.game.indices import is_efficient, order_of_index
-from arborshap.result import saved_explanation, selections
+from arborshap.result import selections
 from arborshap.result.arithmetic import Arithmetic
 from arborshap.result.asked_by_shap import class_for
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
@@ -239,11 +239,15 @@ class Explanation(Arithmetic):
         Values, base values, data, names and labels are kept to the last bit. The provenance is not: a loaded
         explanation can be drawn, sliced and reported, but does not know the explainer that it came from.
         """
+        from arborshap.result import saved_explanation  # noqa: PLC0415 (few callers save, and it loads zipfile)
+
         saved_explanation.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Explanation:
         """Read an explanation that `save` wrote."""
+        from arborshap.result import saved_explanation  # noqa: PLC0415 (as in save)
+
         return saved_explanation.load(path, cls)
 
     def report(self, path: str | os.PathLike[str], *, title: str | None = None, max_rows: int = 5000) -> Path:

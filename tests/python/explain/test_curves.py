@@ -250,7 +250,7 @@ def test_pictures() -> None:
     assert len(both.lines) == 20 + 1 + 2  # the rows, their mean, the rug and the line of missing values
     local = explainer.accumulated_local_effects(1, GAPS, bins=5).plot()
     assert local.get_ylabel() == "accumulated effect on the prediction"
-    assert len(local.lines[0].get_xdata()) == 6
+    assert np.size(local.lines[0].get_xdata()) == 6
     pair = explainer.partial_dependence((0, 1), grid=6, X=GAPS).plot()
     assert pair.collections[0].get_array().size == 36
     h = explainer.h_statistic(GAPS[:40])

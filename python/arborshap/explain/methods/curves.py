@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from arborshap._util.checks import checked_choice, whole_number
 from arborshap.exceptions import InputError
 from arborshap.explain.coalitions import chosen_players, coalition_values_of, refuse_losses
-from arborshap.explain.curves import Kind, all_curves_of, curve_of
-from arborshap.explain.interaction_share import h_statistic_of
-from arborshap.explain.local_effects import local_effects_of
 from arborshap.explain.methods.base import Methods
 from arborshap.explain.values import without_single_output
 from arborshap.result.curve import Curve, output_position
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from arborshap.explain.curves import Kind
 
 
 class CurveMethods(Methods):
@@ -72,6 +71,8 @@ class CurveMethods(Methods):
             `grid_values`, `average` and `individual` have the shapes that scikit-learn's `partial_dependence` returns.
             The curves of all players come in a dict, by their names.
         """
+        from arborshap.explain.curves import all_curves_of, curve_of  # noqa: PLC0415 (few callers draw curves)
+
         checked_choice("kind", kind, ["average", "individual", "both"])
         state = self.state
         rows = None if X is None else state.reader.read(X, "X")
@@ -113,6 +114,8 @@ class CurveMethods(Methods):
             `average` at the edges of the bins, or at the categories. Its mean over the rows is 0, where the curve is
             taken as a straight line within a bin.
         """
+        from arborshap.explain.local_effects import local_effects_of  # noqa: PLC0415 (few callers draw curves)
+
         state = self.state
         bins = whole_number("bins", bins, 1, 2**31, "a number of bins from 1 up")
         chosen = chosen_players(state, feature)
@@ -135,6 +138,8 @@ class CurveMethods(Methods):
             (players, players) or (players, players, outputs). Entry (i, j) is about the joint effect of two players. On
             the diagonal stands the interaction of a player with all others, as a share of the whole prediction.
         """
+        from arborshap.explain.interaction_share import h_statistic_of  # noqa: PLC0415 (few callers ask)
+
         state = self.state
         rows = state.reader.matrix(X)
         if len(rows) < 2:
