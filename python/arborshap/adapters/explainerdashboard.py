@@ -9,7 +9,7 @@ import pandas as pd
 from explainerdashboard.explainers import BaseExplainer, ClassifierExplainer
 from numpy.typing import NDArray
 
-from arborshap import InputError, TreeExplainer
+from arborshap import Background, InputError, TreeExplainer
 from arborshap._util.checks import checked_choice
 from arborshap.adapters.players import check_one_per_column
 
@@ -35,9 +35,9 @@ def use_arborshap(
         A `ClassifierExplainer` or `RegressionExplainer` of a tree model or of a pipeline that ends in one. Values that
         it has computed already are dropped.
     data
-        The background, in the columns of ``explainer.X``. The default is the explainer's ``X_background``, or its ``X``
-        if it has none. An explainer of a model with categories cannot be made with ``X_background``, because shap
-        refuses that; give the rows here.
+        The background, in the columns of ``explainer.X``, or a `Background`. The default is the explainer's
+        ``X_background``, or its ``X`` if it has none. An explainer of a model with categories cannot be made with
+        ``X_background``, because shap refuses that; give the rows here.
     model_output
         ``"probability"`` or ``"logodds"``, for a classifier. The default is what the explainer was made for, which is
         probability unless it said otherwise. A regressor's prediction is explained; ``"raw"`` explains its trees before
@@ -103,9 +103,10 @@ class ShapExplainer:
         owners = _owners(list(self._like.columns), explainer.onehot_dict)
         self._first = np.unique(owners, return_index=True)[1]
         grouped = {"groups": [int(player) for player in owners]} if len(self._first) < len(owners) else {}
-        rows = self._rows(data)
-        self.explainer = TreeExplainer(explainer.model, rows, **{"model_output": model_output} | grouped | options)
-        self.has_interactions = _interact(self.explainer, rows)
+        background = data if isinstance(data, Background) else self._rows(data)
+        settings = {"model_output": model_output} | grouped | options
+        self.explainer = TreeExplainer(explainer.model, background, **settings)
+        self.has_interactions = _interact(self.explainer, self._rows(explainer.X[:1]))
         if not grouped:
             check_one_per_column(self.explainer, self._names, "explainerdashboard")
 
@@ -126,6 +127,9 @@ class ShapExplainer:
     def _rows(self, X: Any) -> pd.DataFrame:
         """Give rows, which may come as an array of objects, the types and names that the model knows."""
         if isinstance(X, pd.DataFrame):
+            missing = [name for name in self._like.columns if name not in X.columns]
+            if missing:
+                raise InputError(f"the rows have no column {missing[0]!r}; they need the columns of explainer.X")
             frame = X[list(self._like.columns)]
         else:
             frame = pd.DataFrame(np.asarray(X), columns=self._like.columns)
@@ -155,7 +159,7 @@ def _typed(cells: pd.Series, like: Any) -> Any:
 
 def _interact(explainer: TreeExplainer, rows: pd.DataFrame) -> bool:
     try:
-        explainer.shap_interaction_values(rows[:1])
+        explainer.shap_interaction_values(rows)
     except InputError:
         return False
     return True

@@ -55,6 +55,8 @@ def save_model(
             f"an arborshap.TreeExplainer can be saved here, not a {type(explainer).__name__}; save the model itself "
             "with the flavour of its own library"
         )
+    if (output := explainer.facts().model_output) in ("log_loss", "squared_error"):
+        raise InputError(f"model_output={output!r} needs the label of each row, which a served model is not given")
     columns_of(explainer)  # refuses names that would clash
     if signature is None and isinstance(input_example, (pd.DataFrame, np.ndarray)):
         signature = infer_signature(input_example, ExplainingModel(explainer).predict(input_example))
@@ -167,6 +169,8 @@ class ExplainingModel:
             One line per row: one column per player with its Shapley value, and the column ``base_value``. If the model
             has several outputs, there is one such block per output, and its name and a colon come before each name.
         """
+        if isinstance(model_input, dict) and any(isinstance(cells, list) for cells in model_input.values()):
+            model_input = pd.DataFrame(model_input)  # columns, as a client of a served model may send them
         return frame_of(self.explainer, self.explainer(model_input))
 
     def get_raw_model(self) -> TreeExplainer:
@@ -186,10 +190,12 @@ def columns_of(explainer: TreeExplainer) -> list[str]:
 
 def frame_of(explainer: TreeExplainer, explanation: Explanation) -> pd.DataFrame:
     """Make a frame of an explanation: one column per player and one for the base value, output by output."""
-    values = explanation.values.reshape(len(explanation), len(explainer.feature_names), -1)
-    base = explanation.base_values.reshape(len(explanation), 1, -1)
-    blocks = np.concatenate([values, base], axis=1)  # rows, players and base value, outputs
-    cells = np.moveaxis(blocks, 2, 1).reshape(len(explanation), -1)
+    n_players, n_outputs = len(explainer.feature_names), explainer.n_outputs
+    n_rows = len(explanation) if explanation.has("row") else 1  # a row by itself
+    values = explanation.values.reshape(n_rows, n_players, n_outputs)
+    base = explanation.base_values.reshape(n_rows, 1, n_outputs)
+    blocks = np.concatenate([values, base], axis=1)
+    cells = np.moveaxis(blocks, 2, 1).reshape(n_rows, n_outputs * (n_players + 1))
     kind = explanation.frame_kind
     return pd.DataFrame(cells, columns=columns_of(explainer), index=None if kind is None else kind.index)
 

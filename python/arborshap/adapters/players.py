@@ -21,6 +21,6 @@ def check_one_per_column(explainer: TreeExplainer, columns: Iterable[str], tool:
     joint = [name for name in players if name not in {*columns}]
     if joint:
         raise InputError(
-            f"{tool} shows one number per column, but {joint[0]!r} is one player of several columns, because a step of "
-            "the pipeline mixes them; explain the last step of the pipeline on the rows that the other steps make"
+            f"{tool} shows one number per column, but {joint[0]!r} is one player of several columns; leave out groups, "
+            "or if a step of a pipeline mixes the columns, explain its last step on the rows that the other steps make"
         )

@@ -17,7 +17,7 @@ pytest.importorskip("explainerdashboard", reason="`make test-tools` brings expla
 
 from explainerdashboard import ClassifierExplainer, ExplainerDashboard, RegressionExplainer
 
-from arborshap import InputError
+from arborshap import Background, InputError
 from arborshap.adapters.explainerdashboard import use_arborshap
 from support import oracle
 from support.people import TOWNS, by_definition, classes, numbers, people, pipeline, target
@@ -188,3 +188,18 @@ def test_an_unknown_output_is_refused() -> None:
     model = XGBRegressor(n_estimators=2).fit(NUMBERS, target(FRAME))
     with pytest.raises(InputError, match="model_output"):
         use_arborshap(RegressionExplainer(model, X, target(FRAME[:5])), model_output="odds")
+
+
+def test_a_background_of_other_columns_is_refused_and_one_in_parts_is_taken() -> None:
+    model = XGBRegressor(n_estimators=5, max_depth=3).fit(NUMBERS, target(FRAME))
+    explainer = RegressionExplainer(model, X, target(FRAME[:5]))
+    with pytest.raises(InputError, match="the rows have no column 'income'"):
+        use_arborshap(explainer, Z[["age", "bern"]])
+    with pytest.raises(InputError, match="one number per column, but 'both' is one player of several columns"):
+        use_arborshap(explainer, Z, groups={"both": ["age", "bern"]})
+    parts = Background(model, Z[:5], model_output="prediction").merge(
+        Background(model, Z[5:], model_output="prediction")
+    )
+    use_arborshap(explainer, parts)
+    values, _ = by_definition(model.predict, X, Z)
+    np.testing.assert_allclose(explainer.get_shap_values_df(), values[..., 0], atol=1e-6)

@@ -85,6 +85,24 @@ def test_a_logged_and_registered_explainer_has_the_same_bits() -> None:
         np.testing.assert_array_equal(load_model(address, n_jobs=1).shap_values(X), explainer.shap_values(X))
 
 
+def test_rows_of_every_kind(tmp_path: Path) -> None:
+    save_model(TreeExplainer(MODEL, Z), tmp_path / "model")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    one = X.iloc[3]
+    for rows in (one, dict(one), {name: [cell] for name, cell in one.items()}, X[3:4].to_numpy()):
+        found = served.predict(rows)
+        assert list(found.columns) == [*X.columns, "base_value"]
+        np.testing.assert_allclose(found[X.columns], VALUES[3:4, :, 0], atol=1e-6)
+    assert served.predict(X[:0]).shape == (0, 4)
+    with pytest.raises(InputError, match="has no column 'income'"):
+        served.predict(X[["age", "bern"]])
+
+
+def test_a_loss_cannot_be_served(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="model_output='squared_error' needs the label of each row"):
+        save_model(TreeExplainer(MODEL, Z, model_output="squared_error"), tmp_path / "model")
+
+
 def test_several_outputs_are_blocks_of_columns(tmp_path: Path) -> None:
     model = RandomForestClassifier(n_estimators=5, random_state=0).fit(
         NUMBERS, classes(FRAME, 3).map(dict(enumerate(["low", "middle", "high"])))
