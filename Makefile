@@ -60,7 +60,7 @@ TOOL_TESTS := $(addprefix tests/python/adapters/test_, shapash.py explainerdashb
 .PHONY: test-tools
 test-tools: .venvs/tools/.wheel ## Run only the tests of adapters whose tools need an environment of their own
 	scripts/browser.sh
-	.venvs/tools/bin/python -m pytest --quiet $(TOOL_TESTS)
+	MLFLOW_DISABLE_TELEMETRY=true .venvs/tools/bin/python -m pytest --quiet $(TOOL_TESTS)
 
 # Spark and Ray are large, and Spark needs Java, so each has an environment of its own, with the wheel in it.
 .PHONY: test-spark
@@ -199,7 +199,7 @@ gallery: .venv/.native ## Draw the pictures of the docs, and run the notebooks i
 .PHONY: tool-pictures
 tool-pictures: .venvs/tools/.wheel ## Photograph the pages of shapash and explainerdashboard for docs/tools.md
 	scripts/browser.sh
-	.venvs/tools/bin/python scripts/tool_pictures.py
+	MLFLOW_DISABLE_TELEMETRY=true .venvs/tools/bin/python scripts/tool_pictures.py
 
 .PHONY: docs
 docs: .venv/.native .venvs/docs/.ready ## Build the documentation site into target/site; a broken link or reference is an error

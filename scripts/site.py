@@ -58,6 +58,8 @@ def write_reference(folder: Path) -> None:
     pages["Functions"] = [f"autofunction:: {name}" for name in functions]
     pages["Exceptions"] = [f"autoexception:: {name}" for name in exceptions]
     pages["Clusters"] = [f"automodule:: arborshap.distributed.{engine}" for engine in ("dask", "spark")]
+    adapters = ("shap", "shapash", "explainerdashboard", "mlflow")
+    pages["Adapters"] = [f"automodule:: arborshap.adapters.{tool}" for tool in adapters]
     for name, directives in pages.items():
         write(folder / f"{name}.md", f"# {name}\n\n{reference(directives)}")
     listed = "\n".join(pages)
