@@ -53,6 +53,8 @@
 //!   loaded, with [`Notes`], and shared between threads.
 //! * [`Index`]: which index of the game to compute; [`Engine`]: how. [`Explainer::plan`] says how a call would be carried
 //!   out, as a [`Plan`].
+//! * [`SetIndex`]: indices of sets of players of any size, for the sets that [`PlayerSets`] lists; [`Hierarchy`]: groups
+//!   whose members get values of their own.
 //! * [`Job`]: the threads of a call, its progress, and a way to cancel it.
 //! * [`Intake`] and [`Background`]: backgrounds that come in parts, perhaps on several machines.
 //! * [`Error`]: what can go wrong, with fields to match on.
@@ -69,12 +71,14 @@ mod engine;
 mod error;
 mod explainer;
 pub mod forest;
+mod hierarchy;
 mod index;
 mod job;
 mod memory;
 mod players;
 mod rows;
 mod saved;
+mod set_index;
 mod simd;
 mod sync;
 mod weights;
@@ -83,15 +87,18 @@ mod weights;
 mod python;
 
 pub use background::{Background, Intake};
+pub use engine::orders::PlayerSets;
 pub use engine::plan::{Engine, Plan};
 pub use error::{Argument, Error, Result, SavedProblem};
 pub use explainer::{Builder, Explainer};
 pub use forest::Forest;
+pub use hierarchy::Hierarchy;
 pub use index::Index;
 pub use job::Job;
 pub use players::Players;
 pub use rows::{Cells, Rows};
 pub use saved::Notes;
+pub use set_index::SetIndex;
 // Hidden: no caller needs the weights by themselves, but the tests check them for paths of any length.
 #[doc(hidden)]
 pub use weights::Weights;
@@ -105,9 +112,11 @@ const _: () = {
     survives_panics::<Error>();
     survives_panics::<Explainer>();
     survives_panics::<Forest>();
+    survives_panics::<Hierarchy>();
     survives_panics::<Intake>();
     survives_panics::<Notes>();
     survives_panics::<Plan>();
+    survives_panics::<PlayerSets>();
     survives_panics::<Players>();
     survives_panics::<Rows<'_>>();
     // Its threads belong to rayon, which does not say what a panic leaves behind.

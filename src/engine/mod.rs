@@ -10,6 +10,7 @@ pub(crate) mod cover;
 pub(crate) mod effects;
 pub(crate) mod expected_value;
 pub(crate) mod fingerprint;
+pub(crate) mod orders;
 pub(crate) mod plan;
 pub(crate) mod ranked;
 mod rules;

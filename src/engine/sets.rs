@@ -1,7 +1,7 @@
 //! Bitsets for $S_X$ and $S_Z$, over the players of one tree.
 
 /// A set of players. Copied down the tree, so the common case is one machine word.
-pub(super) trait PlayerSet: Clone {
+pub(crate) trait PlayerSet: Clone + Ord + std::hash::Hash {
     /// The empty set, able to hold players below `n`.
     fn empty(n: usize) -> Self;
     fn contains(&self, player: u32) -> bool;
@@ -9,6 +9,8 @@ pub(super) trait PlayerSet: Clone {
     fn with(&self, player: u32) -> Self;
     /// $|S|$.
     fn len(&self) -> usize;
+    /// Whether the two have a player in common.
+    fn meets(&self, other: &Self) -> bool;
     fn for_each(&self, f: impl FnMut(usize));
 }
 
@@ -35,6 +37,11 @@ impl PlayerSet for u64 {
     }
 
     #[inline(always)]
+    fn meets(&self, other: &Self) -> bool {
+        self & other != 0
+    }
+
+    #[inline(always)]
     fn for_each(&self, mut f: impl FnMut(usize)) {
         let mut rest = *self;
         while rest != 0 {
@@ -45,7 +52,7 @@ impl PlayerSet for u64 {
 }
 
 /// Sets over any number of players.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct WideSet(Box<[u64]>);
 
 impl PlayerSet for WideSet {
@@ -65,6 +72,10 @@ impl PlayerSet for WideSet {
 
     fn len(&self) -> usize {
         self.0.iter().map(PlayerSet::len).sum()
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
     }
 
     fn for_each(&self, mut f: impl FnMut(usize)) {

@@ -6,6 +6,7 @@
 //! | `parts` | making them from the parts that were saved |
 //! | `absent` | what stands in for the players that have not joined |
 //! | `tables` | the tables that are kept, and when they are built |
+//! | `orders` | sets of players of any size, and members of groups |
 //! | `pairs` | the values of every pair |
 //! | `regroup` | the same forest and background with other players |
 //! | `population` | the mean over a population that was counted |
@@ -15,6 +16,7 @@
 mod absent;
 mod build;
 mod coalitions;
+mod orders;
 mod pairs;
 mod parts;
 mod population;
@@ -22,7 +24,7 @@ mod regroup;
 mod standard_error;
 mod tables;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 pub(crate) use absent::Reference;
 pub use build::Builder;
@@ -31,6 +33,7 @@ pub(crate) use parts::{BackgroundParts, KeptParts, Parts};
 use crate::engine::codes::{CodedRows, RowSource};
 use crate::engine::compiled::Compiled;
 use crate::engine::expected_value::{Known, expected_value};
+use crate::engine::orders::PlayerSets;
 use crate::engine::plan::{Circumstances, Engine, Plan, Way};
 use crate::engine::tables::PatternForest;
 use crate::engine::task::{BackgroundRows, Task};
@@ -63,6 +66,8 @@ pub struct Explainer {
     memory_limit: usize,
     patterns: OnceLock<PatternForest>,
     tables: TableCache,
+    /// The sets that were asked for last.
+    player_sets: Mutex<Option<Arc<PlayerSets>>>,
 }
 
 impl Explainer {
@@ -95,6 +100,7 @@ impl Explainer {
             memory_limit,
             patterns: OnceLock::new(),
             tables: TableCache::default(),
+            player_sets: Mutex::default(),
         }
     }
 

@@ -9,6 +9,7 @@ use pyo3::types::PyBytes;
 use super::arrays::{Matrix, array, players_from, positive};
 use super::background::{PyBackground, Texts};
 use super::forest::PyForest;
+use super::orders::{hierarchy_from, set_index_named, set_players};
 use super::plan::{PyPlan, engine_named, index_named};
 use super::run::{Effort, guarded, run};
 use crate::explainer::Explainer;
@@ -246,6 +247,57 @@ impl PyExplainer {
     fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PyPlan> {
         let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);
         guarded(py, || self.explainer.plan(n_rows, index, engine)).map(PyPlan::from)
+    }
+
+    /// The sets of up to `order` players that share a path: (sets, order), with -1 in the places that are left.
+    fn player_sets<'py>(&self, py: Python<'py>, order: usize) -> PyResult<Bound<'py, PyArrayDyn<i32>>> {
+        let (players, n) = run(py, Effort::Long(1), None, |_| set_players(&self.explainer, order))?;
+        array(py, players, &[n, order])
+    }
+
+    /// An index of sets of players: (rows, sets, outputs).
+    #[pyo3(signature = (rows, index, parameters, order, *, n_threads, progress=None))]
+    #[expect(clippy::too_many_arguments, reason = "the options of the method, each under its name")]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn explain_sets<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        index: &str,
+        parameters: PyReadonlyArray1<'py, f64>,
+        order: usize,
+        n_threads: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let index = set_index_named(py, index, parameters.as_slice()?)?;
+        let (threads, rows) = (positive(py, "n_threads", n_threads)?, rows.rows(py)?);
+        let explainer = &self.explainer;
+        let (values, n_sets) = run(py, Effort::Long(threads), progress.as_ref(), |job| {
+            let values = explainer.explain_sets(&rows, &index, order, job)?;
+            Ok((values, explainer.player_sets(order)?.len()))
+        })?;
+        array(py, values, &[rows.len(), n_sets, explainer.n_outputs()])
+    }
+
+    /// The values of members of groups: (rows, players, outputs).
+    #[pyo3(signature = (rows, parent, ordered, *, n_threads, progress=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn explain_members<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Matrix<'py>,
+        parent: PyReadonlyArray1<'py, i32>,
+        ordered: PyReadonlyArray1<'py, bool>,
+        n_threads: usize,
+        progress: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let hierarchy = hierarchy_from(py, self.explainer.n_players(), &parent, &ordered)?;
+        let (threads, rows) = (positive(py, "n_threads", n_threads)?, rows.rows(py)?);
+        let explainer = &self.explainer;
+        let values = run(py, Effort::Long(threads), progress.as_ref(), |job| {
+            explainer.explain_members(&rows, &hierarchy, job)
+        })?;
+        array(py, values, &self.shape(&[rows.len()], Index::Shapley))
     }
 
     /// phi(x, z) for every pair, never averaged: (rows, background rows, players, outputs).

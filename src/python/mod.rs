@@ -5,6 +5,7 @@ mod background;
 mod errors;
 mod explainer;
 mod forest;
+mod orders;
 mod plan;
 mod run;
 mod ubjson;

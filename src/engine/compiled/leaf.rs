@@ -19,6 +19,11 @@ impl<'a> Leaf<'a> {
         self.values
     }
 
+    /// The output that the first of its values adds to.
+    pub(crate) fn first_output(self) -> usize {
+        self.first_output
+    }
+
     /// Adds `coefficient * v` to a cell that holds `n_outputs` numbers.
     #[inline(always)]
     pub(crate) fn add(self, coefficient: f64, cells: &mut [f64], cell: usize, n_outputs: usize) {

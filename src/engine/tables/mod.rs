@@ -80,6 +80,25 @@ impl PatternForest {
         self.trees[t].as_ref().expect("only trees that can have tables are asked for")
     }
 
+    /// For each leaf of a tree, the patterns of the background that occur, as the players that they fail, and the share
+    /// of the background that has each.
+    pub(crate) fn pattern_shares(&self, t: usize, tree: &CompiledTree, histogram: &Histogram) -> Vec<Vec<(u64, f64)>> {
+        let mut shares = vec![Vec::new(); tree.n_leaves()];
+        let units = self.tree(t);
+        for (unit, &start) in units.units.all.iter().zip(&units.entries) {
+            for leaf in &unit.leaves {
+                let full = (1 << leaf.players.len()) - 1;
+                let mut of_pattern = vec![0.0; full + 1];
+                for index in 0..1_usize << unit.bits {
+                    of_pattern[full & !leaf.pattern(index)] += histogram.share(start + index);
+                }
+                let occurring = (0..).zip(of_pattern).filter(|&(_, share)| share > 0.0);
+                shares[leaf.leaf] = occurring.collect();
+            }
+        }
+        shares
+    }
+
     /// The share of the background in each leaf of a tree: the rows whose pattern there is full.
     pub(crate) fn leaf_shares(&self, t: usize, tree: &CompiledTree, histogram: &Histogram) -> Vec<f64> {
         let mut shares = vec![0.0; tree.n_leaves()];

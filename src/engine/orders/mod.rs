@@ -1,0 +1,81 @@
+//! Sets of players of any size, and members of groups: the distinct patterns of a leaf, worked out one by one.
+//!
+//! The rows go down each tree together with the background. At a leaf, rows that fail the same players are one *class*. What a
+//! class gets from the leaf is worked out once, from the distinct patterns of the background, or from the ratios of the
+//! training rows if there is no background. Then every row adds what its class gets. Paths may have any number of players.
+//!
+//! | file | what |
+//! |---|---|
+//! | `classes` | rows that fail the same players |
+//! | `walk` | the way of rows and background through a tree |
+//! | `others` | what stands in for players that have not joined, leaf by leaf |
+//! | `rule` | what the leaf rules have in common |
+//! | `subsets` | how the sets of a path are numbered |
+//! | `player_sets` | how the sets of a forest are numbered |
+//! | `sets` | the leaf rule of sets of players |
+//! | `members` | the leaf rule of members of groups |
+//! | `sums` | adding what classes get to rows |
+
+mod classes;
+mod members;
+mod others;
+mod player_sets;
+mod rule;
+mod sets;
+mod subsets;
+mod sums;
+mod walk;
+
+pub(crate) use members::Members;
+pub(crate) use others::Source;
+pub use player_sets::PlayerSets;
+pub(crate) use rule::Rule;
+pub(crate) use sets::Sets;
+
+use super::codes::{CodedRows, RowSource, SET};
+use super::compiled::Compiled;
+use crate::error::Result;
+use crate::job::Job;
+use sums::Sums;
+use walk::TreeWalk;
+
+use super::sets::WideSet;
+
+/// The most rows that a thread takes at a time.
+const MOST_ROWS: usize = 4096;
+
+/// Adds what all leaves give to each row, `cells` numbers per row and output, to `out`.
+///
+/// A row's sums go tree after tree and leaf after leaf, and what its class gets does not depend on other rows, so results
+/// are bitwise the same for any number of threads and any batch of rows.
+pub(crate) fn explain<R: Rule>(
+    compiled: &Compiled,
+    rows: RowSource<'_>,
+    source: &Source<'_>,
+    rule: &R,
+    job: &Job,
+    out: &mut [f64],
+) -> Result<()> {
+    if rows.len() == 0 || out.is_empty() {
+        return Ok(());
+    }
+    let x = CodedRows::new(&compiled.columns, rows, &job.workers)?;
+    let row_cells = out.len() / rows.len();
+    let block = rows.len().div_ceil(job.workers.threads()).next_multiple_of(SET).min(MOST_ROWS);
+    job.progress.begin(rows.len().div_ceil(block) * compiled.trees.len());
+    job.workers.fill(out, block * row_cells, |number, out| {
+        let first = number * block;
+        let mut room = R::Room::default();
+        let mut sums = Sums::new(out, row_cells, compiled.n_outputs);
+        for (t, tree) in compiled.trees.iter().enumerate() {
+            let walk = TreeWalk { tree, x: &x, first, source, rule, job };
+            if tree.max_path <= 64 {
+                walk.run::<u64>(t, &mut room, &mut sums)?;
+            } else {
+                walk.run::<WideSet>(t, &mut room, &mut sums)?;
+            }
+            job.progress.step()?;
+        }
+        Ok(())
+    })
+}

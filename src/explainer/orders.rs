@@ -1,0 +1,98 @@
+//! Sets of players of any size, and members of groups.
+
+use std::sync::Arc;
+
+use super::Explainer;
+use super::absent::Absent;
+use crate::engine::codes::RowSource;
+use crate::engine::compiled::CompiledTree;
+use crate::engine::orders::{self, Members, PlayerSets, Sets, Source};
+use crate::error::{Argument, Error, Result};
+use crate::hierarchy::Hierarchy;
+use crate::job::Job;
+use crate::memory::zeros;
+use crate::rows::Rows;
+use crate::set_index::SetIndex;
+use crate::sync::locked;
+
+impl Explainer {
+    /// The sets of up to `order` players that share a path, to which [`explain_sets`](Self::explain_sets) gives values.
+    pub fn player_sets(&self, order: usize) -> Result<Arc<PlayerSets>> {
+        SetIndex::Sii.check(order, self.n_players())?;
+        let mut kept = locked(&self.player_sets);
+        if let Some(sets) = kept.as_ref().filter(|sets| sets.order() == order) {
+            return Ok(sets.clone());
+        }
+        let sets = Arc::new(PlayerSets::new(&self.compiled, order)?);
+        *kept = Some(sets.clone());
+        Ok(sets)
+    }
+
+    /// An index of sets of up to `order` players: `(rows, sets, outputs)`, in the order of
+    /// [`player_sets`](Self::player_sets).
+    ///
+    /// ```
+    /// use arborshap::forest::{Forest, Node, Output, Split, Tree};
+    /// use arborshap::{Explainer, Job, Rows, SetIndex};
+    ///
+    /// // 1 if both features are above 0.
+    /// let nodes = vec![
+    ///     Node::Split(Split::at(0, 0.0, 1, 2)),
+    ///     Node::Leaf(0),
+    ///     Node::Split(Split::at(1, 0.0, 3, 4)),
+    ///     Node::Leaf(0),
+    ///     Node::Leaf(1),
+    /// ];
+    /// let forest = Forest::new(vec![Tree::new(nodes, vec![0.0, 1.0], Output::One(0))], 2, vec![0.0])?;
+    /// let job = Job::new(1);
+    /// let explainer = Explainer::builder(&forest).background(&Rows::new(&[-1.0, -1.0][..], 1, 2)?).build(&job)?;
+    /// let values = explainer.explain_sets(&Rows::new(&[1.0, 1.0][..], 1, 2)?, &SetIndex::Stii, 2, &job)?;
+    /// assert_eq!(values, [0.0, 0.0, 1.0]); // {0}, {1} and {0, 1}
+    /// # Ok::<(), arborshap::Error>(())
+    /// ```
+    pub fn explain_sets(&self, rows: &Rows<'_>, index: &SetIndex, order: usize, job: &Job) -> Result<Vec<f64>> {
+        rows.expect_width(Argument::Data, self.forest.n_features())?;
+        index.check(order, self.n_players())?;
+        let (sets, most) = (self.player_sets(order)?, self.compiled.max_path());
+        let moments = index.moments(order, most);
+        let mut out = zeros("the result", &[rows.len(), sets.len(), self.n_outputs()])?;
+        self.by_classes(rows.into(), &Sets::new(&moments, &sets, most), job, &mut out)?;
+        Ok(out)
+    }
+
+    /// The values of members of groups: `(rows, players, outputs)`.
+    ///
+    /// With one level of groups these are Owen values, with nested groups Winter values. The players of each group sum to
+    /// what the group as one player would get.
+    pub fn explain_members(&self, rows: &Rows<'_>, hierarchy: &Hierarchy, job: &Job) -> Result<Vec<f64>> {
+        rows.expect_width(Argument::Data, self.forest.n_features())?;
+        if hierarchy.n_players() != self.n_players() {
+            let problem = format!("a hierarchy of {} players, not of {}", hierarchy.n_players(), self.n_players());
+            return Err(Error::input(Argument::Players, problem));
+        }
+        let mut out = zeros("the result", &[rows.len(), self.n_players(), self.n_outputs()])?;
+        self.by_classes(rows.into(), &Members::new(hierarchy, self.compiled.max_path()), job, &mut out)?;
+        Ok(out)
+    }
+
+    fn by_classes<R: orders::Rule>(&self, rows: RowSource<'_>, rule: &R, job: &Job, out: &mut [f64]) -> Result<()> {
+        job.progress.announce(1);
+        let source = match &self.absent {
+            Absent::Cover { .. } => Source::Cover,
+            Absent::Background(reference) => {
+                let patterns = self.compiled.all_tables.then(|| self.patterns(job));
+                let leaves = self.compiled.trees.iter().map(CompiledTree::n_leaves).sum::<usize>();
+                // Counts have an entry for every pattern that could occur: of few rows, they are mostly zeros.
+                let few = |n_entries: usize| n_entries <= leaves.saturating_mul(reference.len());
+                match patterns.filter(|patterns| reference.codes().is_none() || few(patterns.n_entries())) {
+                    Some(patterns) => Source::Counts { patterns, counts: reference.counts(patterns, job)? },
+                    None => {
+                        let rows = reference.rows()?;
+                        Source::Rows { rows, total: rows.total() }
+                    }
+                }
+            }
+        };
+        orders::explain(&self.compiled, rows, &source, rule, job, out)
+    }
+}

@@ -1,0 +1,148 @@
+"""Indices of sets of players, semivalues and values of members of groups, by their definitions.
+
+Everything is a sum over all coalitions of the worths that `support.oracle.worths` takes from the model's own prediction.
+Nothing here comes from arborshap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, permutations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Set = tuple[int, ...]
+
+BERNOULLI = (1.0, -1 / 2, 1 / 6, 0.0, -1 / 30, 0.0)
+
+
+def sets_up_to(n_players: int, order: int) -> list[Set]:
+    """Return all sets of 1 to `order` players."""
+    return [players for size in range(1, order + 1) for players in combinations(range(n_players), size)]
+
+
+def indices_of(worth: Array, index: str, order: int) -> dict[Set, Array]:
+    """Compute an index of all sets of up to `order` players; each is (rows, outputs)."""
+    n = len(worth).bit_length() - 1
+    return {players: INDICES[index](worth, n, players, order) for players in sets_up_to(n, order)}
+
+
+def semivalue(worth: Array, weights: Sequence[float]) -> Array:
+    """Compute a semivalue from the weight of a coalition by its size: (rows, players, outputs)."""
+    n = len(worth).bit_length() - 1
+    return np.stack([weighted_changes(worth, (i,), lambda size: weights[size]) for i in range(n)], axis=1)
+
+
+def weighted_changes(worth: Array, players: Set, weight: Callable[[int], float]) -> Array:
+    """Sum the joint change by these players over the coalitions of all others, weighted by size."""
+    marked = bits(players)
+    others = (coalition for coalition in range(len(worth)) if coalition & marked == 0)
+    return np.asarray(sum(weight(coalition.bit_count()) * change(worth, coalition, players) for coalition in others))
+
+
+def change(worth: Array, coalition: int, players: Set) -> Array:
+    """Return the joint change (the discrete derivative) when these players join a coalition."""
+    signed = (
+        (-1) ** (len(players) - size) * worth[coalition | bits(joining)]
+        for size in range(len(players) + 1)
+        for joining in combinations(players, size)
+    )
+    return np.asarray(sum(signed))
+
+
+def bits(players: Iterable[int]) -> int:
+    """Return the number of a coalition."""
+    return sum(1 << i for i in players)
+
+
+def _sii(worth: Array, n: int, players: Set, _: int) -> Array:
+    size = len(players)
+    return weighted_changes(
+        worth, players, lambda s: factorial(s) * factorial(n - s - size) / factorial(n - size + 1)
+    )
+
+
+def _bii(worth: Array, n: int, players: Set, _: int) -> Array:
+    return weighted_changes(worth, players, lambda _: 0.5 ** (n - len(players)))
+
+
+def _stii(worth: Array, n: int, players: Set, order: int) -> Array:
+    if len(players) < order:
+        return change(worth, 0, players)
+    return weighted_changes(worth, players, lambda s: order / n / comb(n - 1, s))
+
+
+def _k_sii(worth: Array, n: int, players: Set, order: int) -> Array:
+    others = [i for i in range(n) if i not in players]
+    more = (added for size in range(order - len(players) + 1) for added in combinations(others, size))
+    return np.asarray(
+        sum(BERNOULLI[len(added)] * _sii(worth, n, tuple(sorted((*players, *added))), order) for added in more)
+    )
+
+
+def _fsii(worth: Array, n: int, players: Set, order: int) -> Array:
+    """Solve the weighted least squares problem that defines the index, with all and no players matched exactly."""
+    sets = sets_up_to(n, order)
+    coalitions = np.arange(1 << n)
+    design = np.array([[float(c & bits(s) == bits(s)) for s in sets] for c in coalitions])
+    target = worth - worth[0]
+    weight = np.zeros(1 << n)
+    for c in coalitions[1:-1]:
+        size = int(c).bit_count()
+        weight[c] = 1.0 / (comb(n, size) * size * (n - size))
+    gram = design.T @ (weight[:, np.newaxis] * design)
+    whole = design[-1]
+    # The Lagrange multiplier of the constraint that the full coalition is matched.
+    system = np.block([[gram, whole[:, np.newaxis]], [whole, np.zeros(1)]])
+    right = np.concatenate([
+        design.T @ (weight[:, np.newaxis] * target.reshape(1 << n, -1)), target[-1].reshape(1, -1)
+    ])
+    solution = np.linalg.lstsq(system, right, rcond=None)[0]
+    return np.asarray(solution[sets.index(players)].reshape(worth.shape[1:]))
+
+
+INDICES: dict[str, Callable[[Array, int, Set, int], Array]] = {
+    "SII": _sii,
+    "k-SII": _k_sii,
+    "STII": _stii,
+    "FSII": _fsii,
+    "BII": _bii,
+}
+
+
+def members(worth: Array, tree: Any, *, ordered: bool = False) -> Array:
+    """Compute the values of members of nested groups from the orderings that keep groups together.
+
+    `tree` nests lists of players, such as ``[[0, 1], [2, [3, 4]], 5]``. All orderings in which the players of each list
+    follow each other are equally likely; with `ordered`, the outermost list keeps its order.
+    """
+    n = len(worth).bit_length() - 1
+    total = np.zeros((worth.shape[1], n, worth.shape[2]))
+    orderings = list(_orderings(tree, keep=ordered))
+    for ordering in orderings:
+        coalition = 0
+        for player in ordering:
+            total[:, player] += worth[coalition | 1 << player] - worth[coalition]
+            coalition |= 1 << player
+    return np.asarray(total / len(orderings))
+
+
+def _orderings(tree: Any, *, keep: bool = False) -> Iterable[tuple[int, ...]]:
+    if not isinstance(tree, list):
+        yield (tree,)
+        return
+    for blocks in [tree] if keep else permutations(tree):
+        yield from _joined([list(_orderings(block)) for block in blocks])
+
+
+def _joined(choices: list[list[tuple[int, ...]]]) -> Iterable[tuple[int, ...]]:
+    if not choices:
+        yield ()
+        return
+    for first in choices[0]:
+        for rest in _joined(choices[1:]):
+            yield (*first, *rest)
