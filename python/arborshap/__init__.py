@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from arborshap.models.survival import survival_curve
     from arborshap.result.cohorts import CohortContrasts
     from arborshap.result.drift import Drift
+    from arborshap.result.interactions import Interactions
     from arborshap.result.sage import SageValues
     from arborshap.trace import Trace
 
@@ -54,6 +55,7 @@ __all__ = [
     "ForestBuilder",
     "Importance",
     "InputError",
+    "Interactions",
     "InternalError",
     "Limits",
     "ModelError",
@@ -75,6 +77,7 @@ __all__ = [
 _LATE = {
     "CohortContrasts": "arborshap.result.cohorts",
     "Drift": "arborshap.result.drift",
+    "Interactions": "arborshap.result.interactions",
     "SageValues": "arborshap.result.sage",
     "Trace": "arborshap.trace",
     "cohort_contrasts": "arborshap.explain.cohorts",

@@ -194,6 +194,29 @@ class Explainer:
         """Compute the standard error of each number that `explain` gives, because the background is a sample."""
     def plan(self, n_rows: int, index: IndexName, engine: str) -> Plan:
         """Plan a call with this number of rows."""
+    def player_sets(self, order: int) -> NDArray[np.int32]:
+        """List the sets of up to `order` players that share a path: (sets, order), with -1 in the places left."""
+    def explain_sets(
+        self,
+        rows: Matrix,
+        index: str,
+        parameters: NDArray[np.float64],
+        order: int,
+        *,
+        n_threads: int,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Compute an index of sets of players: (rows, sets, outputs)."""
+    def explain_members(
+        self,
+        rows: Matrix,
+        parent: NDArray[np.int32],
+        ordered: NDArray[np.bool_],
+        *,
+        n_threads: int,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Compute the values of members of groups: (rows, players, outputs)."""
     def explain_pairs(
         self,
         rows: Matrix,

@@ -6,14 +6,20 @@ use super::Explainer;
 use super::absent::Absent;
 use crate::engine::codes::RowSource;
 use crate::engine::compiled::CompiledTree;
-use crate::engine::orders::{self, Members, PlayerSets, Sets, Source};
+use crate::engine::orders::{self, ByPattern, Members, PlayerSets, Sets, Source};
+use crate::engine::tables::LeafGains;
+use crate::engine::task::Task;
 use crate::error::{Argument, Error, Result};
 use crate::hierarchy::Hierarchy;
+use crate::index::Index;
 use crate::job::Job;
 use crate::memory::zeros;
 use crate::rows::Rows;
 use crate::set_index::SetIndex;
 use crate::sync::locked;
+
+/// Fewer rows than this have too few patterns to work all of them out.
+const TABLE_ROWS: usize = 64;
 
 impl Explainer {
     /// The sets of up to `order` players that share a path, to which [`explain_sets`](Self::explain_sets) gives values.
@@ -56,7 +62,13 @@ impl Explainer {
         let (sets, most) = (self.player_sets(order)?, self.compiled.max_path());
         let moments = index.moments(order, most);
         let mut out = zeros("the result", &[rows.len(), sets.len(), self.n_outputs()])?;
-        self.by_classes(rows.into(), &Sets::new(&moments, &sets, most), job, &mut out)?;
+        let rule = Sets::new(&moments, &sets, most);
+        if order == 1 {
+            self.singles(rows.into(), &rule, &ByPattern(&rule), job, &mut out)?;
+        } else {
+            let trees: Vec<usize> = (0..self.compiled.trees.len()).collect();
+            self.by_classes(&trees, rows.into(), &rule, job, &mut out)?;
+        }
         Ok(out)
     }
 
@@ -71,11 +83,48 @@ impl Explainer {
             return Err(Error::input(Argument::Players, problem));
         }
         let mut out = zeros("the result", &[rows.len(), self.n_players(), self.n_outputs()])?;
-        self.by_classes(rows.into(), &Members::new(hierarchy, self.compiled.max_path()), job, &mut out)?;
+        let rule = Members::new(hierarchy, self.compiled.max_path());
+        self.singles(rows.into(), &rule, &rule, job, &mut out)?;
         Ok(out)
     }
 
-    fn by_classes<R: orders::Rule>(&self, rows: RowSource<'_>, rule: &R, job: &Job, out: &mut [f64]) -> Result<()> {
+    /// A rule of single players: by tables, `gains`, where they pay, and otherwise class by class.
+    fn singles<R: orders::Rule>(
+        &self,
+        rows: RowSource<'_>,
+        rule: &R,
+        gains: &dyn LeafGains,
+        job: &Job,
+        out: &mut [f64],
+    ) -> Result<()> {
+        let counted = match &self.absent {
+            Absent::Cover { .. } => true,
+            Absent::Background(reference) => {
+                let bytes = self.patterns(job).n_entries().saturating_mul(size_of::<u128>());
+                reference.counted().is_some() || bytes <= self.memory_limit / 2
+            }
+        };
+        let by_tables = |t: &usize| counted && rows.len() >= TABLE_ROWS && self.compiled.trees[*t].can_have_tables();
+        let (tables, rest): (Vec<usize>, Vec<usize>) = (0..self.compiled.trees.len()).partition(by_tables);
+        if !tables.is_empty() {
+            let task = Task { compiled: &self.compiled, trees: &tables, rows, index: Index::Shapley, job };
+            self.by_tables_of(gains, &task, out)?;
+        }
+        self.by_classes(&rest, rows, rule, job, out)
+    }
+
+    /// Adds what some trees give to `out`, class by class.
+    fn by_classes<R: orders::Rule>(
+        &self,
+        trees: &[usize],
+        rows: RowSource<'_>,
+        rule: &R,
+        job: &Job,
+        out: &mut [f64],
+    ) -> Result<()> {
+        if trees.is_empty() {
+            return Ok(());
+        }
         job.progress.announce(1);
         let source = match &self.absent {
             Absent::Cover { .. } => Source::Cover,
@@ -93,6 +142,6 @@ impl Explainer {
                 }
             }
         };
-        orders::explain(&self.compiled, rows, &source, rule, job, out)
+        orders::explain(&self.compiled, trees, rows, &source, rule, job, out)
     }
 }

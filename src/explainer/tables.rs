@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use super::Explainer;
 use super::absent::Absent;
 use crate::engine::cover;
-use crate::engine::tables::{PatternTables, PatternWeights, Target};
+use crate::engine::tables::{LeafGains, PatternTables, PatternWeights, Target};
 use crate::engine::task::Task;
 use crate::error::Result;
 use crate::index::Index;
+use crate::job::Job;
 use crate::sync::{Turns, locked, once};
 
 /// Tables by index, built on demand.
@@ -60,6 +61,32 @@ impl Explainer {
         })
     }
 
+    /// The weight of each background pattern of every leaf that can have tables; counted now if it was not before.
+    fn pattern_weights(&self, job: &Job) -> Result<PatternWeights<'_>> {
+        Ok(match &self.absent {
+            Absent::Cover { ratios } => {
+                let trees = &self.compiled.trees;
+                let all = || job.workers.map(trees.len(), |t| cover::path_ratios(&trees[t]));
+                PatternWeights::Cover(once(ratios, all).as_slice())
+            }
+            Absent::Background(reference) => {
+                PatternWeights::Background(reference.counts(self.patterns(job), job)?)
+            }
+        })
+    }
+
+    /// Writes what tables give that are built for this call alone to `out`, which is all zeros.
+    pub(super) fn by_tables_of(&self, gains: &dyn LeafGains, task: &Task<'_>, out: &mut [f64]) -> Result<()> {
+        let (patterns, weights) = (self.patterns(task.job), self.pattern_weights(task.job)?);
+        let batches = PatternTables::batches(patterns, task, self.memory_limit);
+        task.job.progress.announce(2 * batches.len());
+        for (i, batch) in batches.iter().enumerate() {
+            let target = if i == 0 { Target::Zeros(&mut *out) } else { Target::Sums(&mut *out) };
+            PatternTables::new(patterns, task, &weights, batch, Some(gains))?.explain(patterns, task, target)?;
+        }
+        Ok(())
+    }
+
     /// Calls `read` with the tables of all trees. The tables are kept if they fit in memory; otherwise they are built and
     /// dropped batch by batch, and `read` is called for each batch.
     pub(super) fn with_tables(
@@ -83,22 +110,15 @@ impl Explainer {
         }
         let batches = PatternTables::batches(patterns, task, self.memory_limit);
         job.progress.announce(2 * batches.len());
-        let weights = match &self.absent {
-            Absent::Cover { ratios } => {
-                let trees = &self.compiled.trees;
-                let all = || job.workers.map(trees.len(), |t| cover::path_ratios(&trees[t]));
-                PatternWeights::Cover(once(ratios, all).as_slice())
-            }
-            Absent::Background(reference) => PatternWeights::Background(reference.counts(patterns, job)?),
-        };
+        let weights = self.pattern_weights(job)?;
         // The turn is kept meanwhile: two callers at once would take twice the memory.
         let [all] = &batches[..] else {
             for batch in &batches {
-                read(&PatternTables::new(patterns, task, &weights, batch)?)?;
+                read(&PatternTables::new(patterns, task, &weights, batch, None)?)?;
             }
             return Ok(());
         };
-        let tables = Arc::new(PatternTables::new(patterns, task, &weights, all)?);
+        let tables = Arc::new(PatternTables::new(patterns, task, &weights, all, None)?);
         locked(&self.tables.kept).insert(index, tables.clone());
         drop(turn);
         read(&tables)

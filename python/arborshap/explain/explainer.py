@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_choice, checked_weights, whole_number
+from arborshap._util.checks import checked_choice, checked_dtype, checked_weights, whole_number
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
@@ -23,8 +23,10 @@ from arborshap.explain.given import Given
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.methods.curves import CurveMethods
 from arborshap.explain.methods.losses import LossMethods
+from arborshap.explain.methods.orders import OrderMethods
 from arborshap.explain.methods.populations import PopulationMethods
 from arborshap.explain.methods.streams import StreamMethods
+from arborshap.explain.orders import player_values
 from arborshap.explain.outputs import output_of
 from arborshap.explain.plan import Plan
 from arborshap.explain.provenance import Provenance
@@ -46,7 +48,7 @@ Array: TypeAlias = NDArray[Any]
 Perturbation: TypeAlias = Literal["auto", "interventional", "tree_path_dependent"]
 
 
-class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods):
+class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, StreamMethods):
     """Explains the predictions of a tree ensemble, exactly, against a whole background.
 
     For a row x and a background row z, players form coalitions: players in the coalition take their columns from x, the
@@ -392,9 +394,20 @@ class TreeExplainer(CurveMethods, LossMethods, PopulationMethods, StreamMethods)
             shap_arguments.check_call(self._state.forest.n_trees, approximate, tree_limit)
         return self.values(X, y, index="shapley", dtype=dtype, progress=progress)
 
-    def banzhaf_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
-        """Compute Banzhaf values, in the shape of the Shapley values. Every coalition has the same weight."""
-        return self.values(X, index="banzhaf", dtype=dtype, progress=progress)
+    def banzhaf_values(
+        self, X: Any, p: float = 0.5, *, dtype: Any = np.float64, progress: bool | Report = False
+    ) -> Array:
+        """Compute Banzhaf values, in the shape of the Shapley values. Every coalition has the same weight.
+
+        With another `p` than 0.5 these are weighted Banzhaf values: every other player has joined with probability `p`.
+        """
+        if p == 0.5:
+            return self.values(X, index="banzhaf", dtype=dtype, progress=progress)
+        if not isinstance(p, (int, float, np.number)) or not 0.0 <= p <= 1.0:
+            raise InputError(f"p must be a probability, from 0 to 1; got {p!r}")
+        rows = self._state.reader.matrix(X)
+        found = player_values(self._state, rows, "weighted-banzhaf", np.array([float(p)]), progress)
+        return found.astype(checked_dtype(dtype), copy=False)
 
     def taylor_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley-Taylor indices of order two: (rows, players, players) or (rows, players, players, outputs).

@@ -146,6 +146,21 @@ class Reader:
         forest = recounted(self.model.forest, matrix, weights, self.gate.n_threads)
         return replace(self, model=replace(self.model, forest=forest))
 
+    def ungrouped(self) -> Columns:
+        """Return the columns without groups: each is a player, unless a feature is made of several columns."""
+        columns, names = self.columns, list(self.columns.names)
+        if columns.n_players == len(names):
+            return columns
+        if self.pipeline is not None:
+            players, owners, player_names = self.pipeline.players(None, names)
+        elif self.model.sources is not None:
+            relation = Relation(self.model.n_columns, self.model.sources)
+            players, owners, player_names = players_of(relation, None, names)
+        else:
+            players, player_names = players_from(None, names, len(names))
+            owners = players.tolist()
+        return replace(columns, players=players, owners=tuple(owners), player_names=tuple(player_names))
+
     @property
     def feature_names(self) -> list[str]:
         """The names of the features that the trees split on."""

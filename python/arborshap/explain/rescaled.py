@@ -22,7 +22,7 @@ from arborshap.explain.pairs import Pairs
 from arborshap.explain.parts import WeightedParts, weighted_by_parts
 from arborshap.explain.settings import Settings
 from arborshap.explain.terms import SumOfTerms
-from arborshap.explain.weighted import Weighted, weighted_by_rows
+from arborshap.explain.weighted import Compute, Weighted, weighted_by_rows
 from arborshap.forest import Forest
 from arborshap.game.indices import IndexName, order_of_index
 from arborshap.rows.numbers import Matrix
@@ -149,6 +149,27 @@ class Rescaled:
             f"index={index!r} cannot be computed for model_output={self.output.name!r} of this model, because only the "
             "Shapley values of pairs of rows are rescaled; use index='shapley' or model_output='raw'"
         )
+
+    def combine(
+        self,
+        rows: Matrix,
+        y: Any,
+        compute: Compute,
+        cells: tuple[int, ...],
+        what: str,
+        progress: bool | Report,
+        settings: Settings,
+    ) -> Array:
+        """Compute values that are linear in the background, (rows, cells, outputs), by what `compute` finds."""
+        labels, shape = self.checked_labels(y, len(rows)), (len(rows), *cells, self.output.n_outputs)
+        check_fits(shape, np.dtype(np.float64), settings.memory_limit)
+        if self.weighted is None:
+            raise InputError(
+                f"{what} cannot be computed for model_output={self.output.name!r} of this model, because its pairs of "
+                "rows are rescaled one by one; use model_output='raw'"
+            )
+        with reporting(progress) as report:
+            return np.asarray(self.weighted.combine(rows, labels, compute, np.empty(shape), settings, report))
 
     def explain_pairs(
         self, rows: Matrix, others: Matrix | None, y: Any, dtype: Any, progress: bool | Report, settings: Settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Self, TypeAlias
@@ -21,6 +22,7 @@ from arborshap.game.indices import IndexName
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]
+Compute: TypeAlias = Callable[[_core.Explainer, Matrix], Array]
 
 _CHUNK = 2**22  # values held at a time, besides the result
 
@@ -103,6 +105,22 @@ class Weighted:
         report: Report | None,
     ) -> NDArray[Any]:
         """Compute the values of an index, (rows, players[, players], outputs), and write them into an array."""
+
+        def compute(core: _core.Explainer, chunk: Matrix) -> Array:
+            return core.explain(chunk, index, engine=settings.engine, n_threads=settings.n_threads)
+
+        return self.combine(rows, y, compute, into, settings, report)
+
+    def combine(
+        self,
+        rows: Matrix,
+        y: Array | None,
+        compute: Compute,
+        into: NDArray[Any],
+        settings: Settings,
+        report: Report | None,
+    ) -> NDArray[Any]:
+        """Combine what `compute` finds against each weighting, (rows, ..., 1), and write it into an array."""
         step = max(1, _CHUNK // max(1, prod(into.shape[1:])))
         for start in range(0, len(rows), step):
             chunk = slice(start, min(start + step, len(rows)))
@@ -111,9 +129,7 @@ class Weighted:
             for done, (weighting, factor) in enumerate(zip(self.weightings, coefficients, strict=True), start=1):
                 if weighting.total == 0.0:
                     continue
-                values = weighting.core.explain(
-                    rows[chunk], index, engine=settings.engine, n_threads=settings.n_threads
-                )[..., 0]
+                values = compute(weighting.core, rows[chunk])[..., 0]
                 values *= factor.reshape(-1, *(1,) * (values.ndim - 1))
                 sums[..., weighting.output] += values
                 if report is not None:

@@ -13,6 +13,13 @@ PLAYER_INDICES: tuple[PlayerIndexName, ...] = ("shapley", "banzhaf")
 PAIR_INDICES: tuple[PairIndexName, ...] = ("taylor", "interaction")
 """Indices with one value per pair of players."""
 _NEED_NOT_ADD_UP = ("banzhaf",)
+
+SetIndexName: TypeAlias = Literal["SII", "k-SII", "STII", "FSII", "BII"]
+SET_INDICES: tuple[SetIndexName, ...] = ("SII", "k-SII", "STII", "FSII", "BII")
+"""Indices of sets of players of any size."""
+MOST_ORDER = 6
+"""The most players that a set may have."""
+
 INDICES: tuple[IndexName, ...] = ("shapley", "taylor", "interaction", "banzhaf")
 
 

@@ -57,6 +57,12 @@ class ReplayedColumns:
         """Return the names of the features."""
         return list(self.features)
 
+    def players(self, _groups: Any, _names: list[str]) -> tuple[NDArray[np.int32], list[int], list[str]]:
+        """Refuse other players than those that were saved: how steps mix columns is not saved."""
+        raise InputError(
+            "a saved pipeline keeps only the players of its explainer, which has groups; make the explainer again"
+        )
+
     def replayed(self, _: Model) -> ReplayedColumns:
         """Return what can be saved: this object."""
         return self

@@ -27,14 +27,19 @@ impl<'a> Members<'a> {
     pub(crate) fn new(hierarchy: &'a Hierarchy, most: usize) -> Self {
         Self { hierarchy, weights: Weights::up_to(most + 1) }
     }
+
+    pub(super) fn hierarchy(&self) -> &Hierarchy {
+        self.hierarchy
+    }
 }
 
 /// A group around players of a path, with at least two blocks in it.
 #[derive(Debug)]
-struct Group {
-    ordered: bool,
+pub(super) struct Group {
+    /// Whether its blocks join in order.
+    pub(super) ordered: bool,
     /// Its blocks: players of the path (by position) or groups, which follow the players.
-    blocks: Vec<usize>,
+    pub(super) blocks: Vec<usize>,
 }
 
 /// What the rule remembers of a path and a leaf.
@@ -49,34 +54,28 @@ pub(crate) struct Room {
     ratio: Vec<f64>,
 }
 
-impl Room {
-    /// Builds the groups around the players of the path. A group with a single block here is that block.
-    fn group(&mut self, hierarchy: &Hierarchy, players: &[u32]) {
-        self.groups.clear();
-        // What stands for each node of the hierarchy here, lowest node first.
-        let mut open: Vec<(u32, usize)> = players.iter().enumerate().map(|(at, &player)| (player, at)).collect();
-        open.sort_unstable();
-        while open.len() > 1 || open.first().is_some_and(|&(node, _)| hierarchy.parent(node).is_some()) {
-            // The lowest parent: all its children that are here are open, since children have lower numbers.
-            let Some(parent) = open.iter().filter_map(|&(node, _)| hierarchy.parent(node)).min() else { break };
-            let inside = |&(node, _): &(u32, usize)| hierarchy.parent(node) == Some(parent);
-            let mut children: Vec<(u32, usize)> = open.iter().copied().filter(inside).collect();
-            open.retain(|entry| !inside(entry));
-            children.sort_unstable_by_key(|&(node, _)| hierarchy.rank(node));
-            let stands = if let [(_, only)] = children[..] {
-                only
-            } else {
-                let blocks = children.into_iter().map(|(_, block)| block).collect();
-                self.groups.push(Group { ordered: hierarchy.is_ordered(parent), blocks });
-                players.len() + self.groups.len() - 1
-            };
-            open.push((parent, stands));
-        }
-        let all = players.len() + self.groups.len();
-        self.state.resize(all, 0);
-        self.weight.resize(all, 0.0);
-        self.ratio.resize(all, 1.0);
+/// The groups around the players of a path, inner groups first. A group with a single block here is that block.
+pub(super) fn grouped(hierarchy: &Hierarchy, players: &[u32]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    // The blocks so far, each with its node of the hierarchy.
+    let mut open: Vec<(u32, usize)> = players.iter().enumerate().map(|(at, &player)| (player, at)).collect();
+    while open.len() > 1 {
+        // All children of the lowest parent that are here are open, since children have lower numbers.
+        let Some(parent) = open.iter().filter_map(|&(node, _)| hierarchy.parent(node)).min() else { break };
+        let inside = |&(node, _): &(u32, usize)| hierarchy.parent(node) == Some(parent);
+        let mut children: Vec<(u32, usize)> = open.iter().copied().filter(inside).collect();
+        open.retain(|entry| !inside(entry));
+        children.sort_unstable_by_key(|&(node, _)| hierarchy.rank(node));
+        let block = if let [(_, only)] = children[..] {
+            only
+        } else {
+            let blocks = children.into_iter().map(|(_, block)| block).collect();
+            groups.push(Group { ordered: hierarchy.is_ordered(parent), blocks });
+            players.len() + groups.len() - 1
+        };
+        open.push((parent, block));
     }
+    groups
 }
 
 impl Rule for Members<'_> {
@@ -95,7 +94,11 @@ impl Rule for Members<'_> {
     }
 
     fn prepare<S: PlayerSet>(&self, room: &mut Room, players: &[u32], _: &Others<'_, S>) {
-        room.group(self.hierarchy, players);
+        room.groups = grouped(self.hierarchy, players);
+        let all = players.len() + room.groups.len();
+        room.state.resize(all, 0);
+        room.weight.resize(all, 0.0);
+        room.ratio.resize(all, 1.0);
     }
 
     fn give<S: PlayerSet>(&self, room: &mut Room, fails: &S, others: &Others<'_, S>, out: &mut [f64]) -> bool {

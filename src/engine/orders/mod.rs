@@ -14,9 +14,13 @@
 //! | `player_sets` | how the sets of a forest are numbered |
 //! | `sets` | the leaf rule of sets of players |
 //! | `members` | the leaf rule of members of groups |
+//! | `collapsed` | the same for leaves with few players, from counts by pattern |
+//! | `by_pattern` | any rule of single players in tables |
 //! | `sums` | adding what classes get to rows |
 
+mod by_pattern;
 mod classes;
+mod collapsed;
 mod members;
 mod others;
 mod player_sets;
@@ -26,6 +30,7 @@ mod subsets;
 mod sums;
 mod walk;
 
+pub(crate) use by_pattern::ByPattern;
 pub(crate) use members::Members;
 pub(crate) use others::Source;
 pub use player_sets::PlayerSets;
@@ -44,30 +49,32 @@ use super::sets::WideSet;
 /// The most rows that a thread takes at a time.
 const MOST_ROWS: usize = 4096;
 
-/// Adds what all leaves give to each row, `cells` numbers per row and output, to `out`.
+/// Adds what the leaves of some trees give to each row, `cells` numbers per row and output, to `out`.
 ///
 /// A row's sums go tree after tree and leaf after leaf, and what its class gets does not depend on other rows, so results
 /// are bitwise the same for any number of threads and any batch of rows.
 pub(crate) fn explain<R: Rule>(
     compiled: &Compiled,
+    trees: &[usize],
     rows: RowSource<'_>,
     source: &Source<'_>,
     rule: &R,
     job: &Job,
     out: &mut [f64],
 ) -> Result<()> {
-    if rows.len() == 0 || out.is_empty() {
+    if rows.len() == 0 || out.is_empty() || trees.is_empty() {
         return Ok(());
     }
     let x = CodedRows::new(&compiled.columns, rows, &job.workers)?;
     let row_cells = out.len() / rows.len();
     let block = rows.len().div_ceil(job.workers.threads()).next_multiple_of(SET).min(MOST_ROWS);
-    job.progress.begin(rows.len().div_ceil(block) * compiled.trees.len());
+    job.progress.begin(rows.len().div_ceil(block) * trees.len());
     job.workers.fill(out, block * row_cells, |number, out| {
         let first = number * block;
         let mut room = R::Room::default();
         let mut sums = Sums::new(out, row_cells, compiled.n_outputs);
-        for (t, tree) in compiled.trees.iter().enumerate() {
+        for &t in trees {
+            let tree = &compiled.trees[t];
             let walk = TreeWalk { tree, x: &x, first, source, rule, job };
             if tree.max_path <= 64 {
                 walk.run::<u64>(t, &mut room, &mut sums)?;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::transform::Transform;
 use super::units::MAX_BITS;
-use super::{PatternForest, PatternWeights, TreeUnits};
+use super::{LeafGains, PatternForest, PatternWeights, TreeUnits};
 use crate::engine::cells::CellMap;
 use crate::engine::compiled::{Compiled, CompiledTree, Leaf};
 use crate::error::{Error, Result};
@@ -57,6 +57,8 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) compiled: &'a Compiled,
     pub(crate) weights: &'a PatternWeights<'a>,
     pub(crate) index: Index,
+    /// Instead of what the index says, for an index of players.
+    pub(crate) instead: Option<&'a dyn LeafGains>,
 }
 
 impl Ingredients<'_> {
@@ -85,6 +87,7 @@ impl Ingredients<'_> {
                 number,
                 weights: self.weights,
                 integrals: &integrals,
+                instead: self.instead,
                 width: unit_cells.len(),
                 numbers: &mut numbers[start..end],
             });
@@ -119,6 +122,7 @@ struct Fill<'a> {
     number: usize,
     weights: &'a PatternWeights<'a>,
     integrals: &'a [Integral],
+    instead: Option<&'a dyn LeafGains>,
     /// Numbers per outcome.
     width: usize,
     numbers: &'a mut [f64],
@@ -152,7 +156,12 @@ impl Kernel for Fill<'_> {
             // What the leaf gives for each of its own patterns is spread over the outcomes that have the pattern.
             let pairs: Vec<u32> =
                 local_cells(n, order).map(|(i, j)| place[leaf.players[i] * k + leaf.players[j]]).collect();
-            transform.leaf(&c, &self.integrals[n], &mut gains);
+            if let Some(instead) = self.instead {
+                let player = |&j: &usize| self.tree.players[unit.players[j] as usize];
+                instead.leaf(&leaf.players.iter().map(player).collect::<Vec<u32>>(), &c, &mut gains);
+            } else {
+                transform.leaf(&c, &self.integrals[n], &mut gains);
+            }
             for (outcome, row) in self.numbers.chunks_exact_mut(self.width).enumerate() {
                 let gains = &gains[leaf.pattern(outcome) * pairs.len()..][..pairs.len()];
                 for (&place, &gain) in pairs.iter().zip(gains) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::build::{Ingredients, RunTables, unit_size};
 use super::outcomes::{Slots, UnitVisitor, outcomes};
-use super::{PatternForest, PatternWeights};
+use super::{LeafGains, PatternForest, PatternWeights};
 use crate::engine::cells::CellMap;
 use crate::engine::codes::{Code, RowSource, of_width};
 use crate::engine::task::Task;
@@ -68,14 +68,15 @@ impl PatternTables {
         batches
     }
 
-    /// Builds the tables of a batch.
+    /// Builds the tables of a batch; `instead` gives what leaves give, if that is not what the task's index says.
     pub(crate) fn new(
         forest: &PatternForest,
         task: &Task<'_>,
         weights: &PatternWeights<'_>,
         batch: &[UnitRun],
+        instead: Option<&dyn LeafGains>,
     ) -> Result<Self> {
-        let ingredients = Ingredients { forest, compiled: task.compiled, weights, index: task.index };
+        let ingredients = Ingredients { forest, compiled: task.compiled, weights, index: task.index, instead };
         task.job.progress.begin(batch.len());
         let runs = task.job.workers.map(batch.len(), |i| {
             task.job.progress.step()?;

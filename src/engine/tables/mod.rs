@@ -14,6 +14,7 @@
 //! | `pattern_weights` | the weight of each background pattern of a leaf |
 //! | `transform` | from these weights to the worth of a row's pattern, for any index of games |
 //! | `cells` | how the cells of a result are numbered |
+//! | `leaf_gains` | other rules than those of indices, for tables of one call |
 //! | `build` | the tables of units: the worth of each of their outcomes |
 //! | `explain` | rows through the tables |
 //! | `mean` | rows that were counted through the tables: their mean |
@@ -22,6 +23,7 @@ mod build;
 mod divide;
 mod explain;
 mod histogram;
+mod leaf_gains;
 mod mean;
 mod outcomes;
 mod pattern_weights;
@@ -31,6 +33,7 @@ mod units;
 
 pub(crate) use explain::{PatternTables, Target};
 pub(crate) use histogram::Histogram;
+pub(crate) use leaf_gains::LeafGains;
 pub(crate) use pattern_weights::PatternWeights;
 
 use super::compiled::CompiledTree;

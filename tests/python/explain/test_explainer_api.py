@@ -656,15 +656,15 @@ def test_a_part_of_a_background_made_by_an_explainer() -> None:
 
 def test_values_are_those_of_the_methods() -> None:
     ours = TreeExplainer(regressor(), rows())
-    named = {
+    named: dict[Any, Any] = {
         "shapley": ours.shap_values,
         "banzhaf": ours.banzhaf_values,
         "taylor": ours.taylor_values,
         "interaction": ours.shap_interaction_values,
     }
     for index, method in named.items():
-        np.testing.assert_array_equal(ours.values(rows(), index=index), method(rows()))  # type: ignore[arg-type]
-        chunks = list(ours.value_chunks(rows(), index=index))  # type: ignore[arg-type]
+        np.testing.assert_array_equal(ours.values(rows(), index=index), method(rows()))
+        chunks = list(ours.value_chunks(rows(), index=index))
         np.testing.assert_array_equal(np.concatenate(chunks), method(rows()))
     with pytest.raises(InputError, match="index must be"):
         ours.values(rows(), index="owen")  # type: ignore[arg-type]

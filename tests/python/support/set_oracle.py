@@ -1,6 +1,6 @@
 """Indices of sets of players, semivalues and values of members of groups, by their definitions.
 
-Everything is a sum over all coalitions of the worths that `support.oracle.worths` takes from the model's own prediction.
+Everything is a sum over all coalitions of worths, which `support.oracle.worths` takes from the model's own prediction.
 Nothing here comes from arborshap.
 """
 
@@ -61,9 +61,7 @@ def bits(players: Iterable[int]) -> int:
 
 def _sii(worth: Array, n: int, players: Set, _: int) -> Array:
     size = len(players)
-    return weighted_changes(
-        worth, players, lambda s: factorial(s) * factorial(n - s - size) / factorial(n - size + 1)
-    )
+    return weighted_changes(worth, players, lambda s: factorial(s) * factorial(n - s - size) / factorial(n - size + 1))
 
 
 def _bii(worth: Array, n: int, players: Set, _: int) -> Array:
@@ -98,9 +96,7 @@ def _fsii(worth: Array, n: int, players: Set, order: int) -> Array:
     whole = design[-1]
     # The Lagrange multiplier of the constraint that the full coalition is matched.
     system = np.block([[gram, whole[:, np.newaxis]], [whole, np.zeros(1)]])
-    right = np.concatenate([
-        design.T @ (weight[:, np.newaxis] * target.reshape(1 << n, -1)), target[-1].reshape(1, -1)
-    ])
+    right = np.concatenate([design.T @ (weight[:, np.newaxis] * target.reshape(1 << n, -1)), target[-1].reshape(1, -1)])
     solution = np.linalg.lstsq(system, right, rcond=None)[0]
     return np.asarray(solution[sets.index(players)].reshape(worth.shape[1:]))
 

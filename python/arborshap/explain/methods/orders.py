@@ -1,0 +1,180 @@
+"""Values of sets of players, semivalues, and values of members of groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import checked_choice, whole_number
+from arborshap._util.progress import Report
+from arborshap.exceptions import InputError
+from arborshap.explain.methods.base import Methods
+from arborshap.explain.orders import (
+    checked_semivalue,
+    largest_set_values,
+    member_values,
+    player_values,
+    set_values,
+)
+from arborshap.explain.values import base_values_of
+from arborshap.game.groups import Groups
+from arborshap.game.hierarchy import Hierarchy, Nested
+from arborshap.game.indices import MOST_ORDER, SET_INDICES, SetIndexName
+from arborshap.result.axes import output_labels
+from arborshap.result.interactions import Interactions
+
+
+class OrderMethods(Methods):
+    """Sets of players of any size, other weights of coalitions, and players inside groups."""
+
+    def interactions(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        index: SetIndexName = "k-SII",
+        order: int = 2,
+        top: int | None = None,
+        progress: bool | Report = False,
+    ) -> Interactions:
+        """Compute an index of sets of up to `order` players.
+
+        Only sets of players that share a path of a tree are computed; all other sets have the value 0.
+
+        Parameters
+        ----------
+        X
+            The rows, in any form that `data` may have.
+        y
+            The label of each row, for a loss only.
+        index
+            ``"SII"``: Shapley interaction. ``"k-SII"``: the same, aggregated so that all sets sum to h(x) - E h(z).
+            ``"STII"``: Shapley-Taylor, which sums to the same. ``"FSII"``: faithful Shapley, which does too.
+            ``"BII"``: Banzhaf interaction.
+        order
+            The most players of a set, from 1 to 6. Smaller sets are computed as well.
+        top
+            Keep only this number of sets per row, those with the largest absolute values (summed over the outputs), so
+            that memory stays small. The default keeps all sets.
+        progress
+            ``True`` shows a bar; a function is called with the fraction done. It has no effect with `top`.
+
+        Returns
+        -------
+        Interactions
+            The sets and their values.
+        """
+        checked_choice("index", index, SET_INDICES)
+        order = whole_number("order", order, 1, MOST_ORDER, f"a number of players from 1 to {MOST_ORDER}")
+        state = self.state
+        rows = state.reader.read(X, "X", one=True)
+        matrix, kept = rows.matrix, None
+        if top is None:
+            sets, values = set_values(state, matrix, index, order, progress, y)
+        else:
+            top = whole_number("top", top, 1, 2**31, "a number of sets from 1 up, or None for all")
+            labels = None if state.rescaled is None else state.rescaled.checked_labels(y, len(matrix))
+            sets, kept, values = largest_set_values(state, matrix, index, order, top, labels)
+        base = base_values_of(state, len(values), y)
+        several = state.n_outputs > 1
+        return Interactions(
+            sets=[tuple(player for player in players if player >= 0) for players in sets.tolist()],
+            values=values,
+            kept=kept,
+            base_values=base if several else base[:, 0],
+            feature_names=list(state.columns.named_by(rows.names).player_names),
+            index=index,
+            order=order,
+            output_names=output_labels(self.output_names, state.n_outputs) if several else None,
+            unit=state.unit,
+        )
+
+    def semivalues(
+        self, X: Any, weights: Any, y: Any = None, *, progress: bool | Report = False
+    ) -> NDArray[np.float64]:
+        """Compute a semivalue by its weights: a weighted sum of what each player adds to every coalition of the others.
+
+        Parameters
+        ----------
+        X
+            The rows, in any form that `data` may have.
+        weights
+            ``weights[s]`` is the weight of a coalition of s other players, so there are as many weights as players. For
+            Shapley values of n players it is s! (n - s - 1)! / n!, and for Banzhaf values 1 / 2**(n - 1).
+        y
+            The label of each row, for a loss only.
+        progress
+            ``True`` shows a bar; a function is called with the fraction done.
+
+        Returns
+        -------
+        array
+            (rows, players) or (rows, players, outputs).
+        """
+        parameters = checked_semivalue(weights, self.state.columns.n_players)
+        return player_values(self.state, self.state.reader.matrix(X), "semivalue", parameters, progress, y)
+
+    def beta_shapley_values(
+        self, X: Any, alpha: float = 1.0, beta: float = 1.0, *, progress: bool | Report = False
+    ) -> NDArray[np.float64]:
+        """Compute Beta(alpha, beta)-Shapley values: (rows, players) or (rows, players, outputs).
+
+        A large `alpha` stresses what players add to small coalitions, and a large `beta` what they add to large ones.
+        Beta(1, 1) gives the Shapley values.
+        """
+        parameters = np.array([_positive("alpha", alpha), _positive("beta", beta)])
+        return player_values(self.state, self.state.reader.matrix(X), "beta", parameters, progress)
+
+    def owen_values(
+        self,
+        X: Any,
+        within: Groups | Nested | None = None,
+        y: Any = None,
+        *,
+        ordered: bool = False,
+        progress: bool | Report = False,
+    ) -> NDArray[np.float64]:
+        """Compute values of columns that play inside groups, so that the columns of a group sum to the group's value.
+
+        For everybody outside, a group joins as a whole; its own columns join one by one.
+
+        Parameters
+        ----------
+        X
+            The rows, in any form that `data` may have.
+        within
+            The groups. By default those of the explainer, ``groups=``. Otherwise ``{"name": [columns]}``, where
+            groups may be nested, ``{"name": {"inner": [columns], ...}, ...}`` (Winter values); or any other form of
+            groups, such as the fitted transformer that made the columns. Columns that are not named stand alone.
+        y
+            The label of each row, for a loss only.
+        ordered
+            Whether groups join in the order in which they are given, as causes come before their effects (asymmetric
+            values). Columns that are not named come last.
+        progress
+            ``True`` shows a bar; a function is called with the fraction done.
+
+        Returns
+        -------
+        array
+            (rows, columns) or (rows, columns, outputs).
+        """
+        state = self.state
+        if within is None and state.columns.n_players == len(state.columns.names):
+            raise InputError("the explainer has no groups; give them as within={'name': [columns], ...}")
+        finest = state.reader.ungrouped()
+        if finest.n_players < len(finest.names):
+            joined = next(name for name in finest.player_names if name not in finest.names)
+            raise InputError(f"the pipeline mixes {joined}, so these columns have no values of their own")
+        hierarchy = Hierarchy.of(within, finest.names, state.columns.owners, finest.players)
+        matrix = state.reader.matrix(X)
+        values = member_values(state, matrix, hierarchy.in_order() if ordered else hierarchy, progress, y)
+        return values if finest.owners == tuple(range(len(finest.names))) else values[:, list(finest.owners)]
+
+
+def _positive(name: str, value: Any) -> float:
+    if not isinstance(value, (int, float, np.number)) or not 0.0 < value < np.inf:
+        raise InputError(f"{name} must be a positive number; got {value!r}")
+    return float(value)

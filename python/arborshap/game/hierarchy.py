@@ -1,0 +1,130 @@
+"""Groups of columns whose members get values of their own: the tree that they form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arborshap._util.checks import is_whole
+from arborshap.exceptions import InputError
+from arborshap.game.groups import Groups, players_from
+
+Nested: TypeAlias = Mapping[str, Any]
+"""Groups inside groups: ``{"name": [columns]}`` or ``{"name": {"name": [columns], ...}, ...}``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hierarchy:
+    """A tree over the members.
+
+    Attributes
+    ----------
+    members : array of int32
+        The member that each feature of the model belongs to.
+    n_members
+        The number of members.
+    parent : array of int32
+        The node that each member, and then each group, is in. Groups have higher numbers than what is in them, and the
+        root has the highest.
+    ordered : array of bool
+        For each group, and last for the root, whether what is in it joins in order.
+    """
+
+    members: NDArray[np.int32]
+    n_members: int
+    parent: NDArray[np.int32]
+    ordered: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls, within: Groups | Nested | None, names: Sequence[str], owners: Sequence[int], members: NDArray[np.int32]
+    ) -> Self:
+        """Read groups of columns, which may be nested.
+
+        Parameters
+        ----------
+        within
+            Nested dicts, or groups in any of the forms that an explainer takes. ``None``: those of `owners`.
+        names
+            The names of the columns, which are the members.
+        owners
+            The group of each column in the explainer.
+        members
+            The column that each feature of the model belongs to.
+        """
+        if isinstance(within, Mapping):
+            tree = _read(within, {name: j for j, name in enumerate(names)}, len(names), set(), "within")
+        else:
+            players = owners if within is None else players_from(within, names, len(names))[0].tolist()
+            tree = [[j for j, player in enumerate(players) if player == group] for group in range(max(players) + 1)]
+        named = set(_leaves(tree))
+        tree = [*tree, *(j for j in range(len(names)) if j not in named)]
+        return cls._of_tree(tree, len(names), members)
+
+    @classmethod
+    def _of_tree(cls, tree: list[Any], n_members: int, members: NDArray[np.int32]) -> Self:
+        """Number the groups, inner ones first; what stands directly in the root gets a group, to keep its place."""
+        parent: dict[int, int] = {}
+        next_number = n_members
+
+        def number(node: Any) -> int:
+            nonlocal next_number
+            inside = [node] if not isinstance(node, list) else [at if is_whole(at) else number(at) for at in node]
+            own = next_number
+            next_number += 1
+            parent.update(dict.fromkeys(inside, own))
+            return own
+
+        for block in [number(block) for block in tree]:
+            parent[block] = next_number
+        n_nodes = next_number
+        found = np.array([parent[node] for node in range(n_nodes)], np.int32)
+        return cls(members, n_members, found, np.zeros(n_nodes + 1 - n_members, np.bool_))
+
+    def in_order(self) -> Self:
+        """Return the same groups, which now join in the order in which they were given."""
+        ordered = self.ordered.copy()
+        ordered[-1] = True
+        return type(self)(self.members, self.n_members, self.parent, ordered)
+
+
+def _leaves(tree: Any) -> Iterable[int]:
+    if not isinstance(tree, list):
+        yield tree
+        return
+    for node in tree:
+        yield from _leaves(node)
+
+
+def _read(groups: Mapping[Any, Any], positions: dict[str, int], n: int, seen: set[int], where: str) -> list[Any]:
+    """Read nested dicts into nested lists of positions."""
+    tree = []
+    for name, inside in groups.items():
+        at = f"{where}[{name!r}]"
+        if isinstance(inside, Mapping):
+            found = _read(inside, positions, n, seen, at)
+        elif isinstance(inside, (str, bytes)) or not isinstance(inside, Iterable):
+            raise InputError(f"{at} must be a list of columns, or a dict of further groups; got {inside!r}")
+        else:
+            found = [_position(column, positions, n, seen, at) for column in inside]
+        if not found:
+            raise InputError(f"{at} is empty; name at least one column, or leave the group out")
+        tree.append(found)
+    return tree
+
+
+def _position(column: Any, positions: dict[str, int], n: int, seen: set[int], where: str) -> int:
+    if isinstance(column, str) and column in positions:
+        at = positions[column]
+    elif is_whole(column) and 0 <= column < n:
+        at = int(column)
+    else:
+        raise InputError(f"{where} names {column!r}; columns are {list(positions)}, or positions from 0 to {n - 1}")
+    if at in seen:
+        raise InputError(f"{where}: column {column!r} is in two groups; name it once")
+    seen.add(at)
+    return at
