@@ -4,6 +4,7 @@
 //! and 0 for every other. So what an index gives to a player depends only on which of the two sets the player is in,
 //! and on $x = |S_X|$ and $xz = |S_{XZ}|$.
 
+use crate::set_index::SetIndex;
 use crate::weights::{QuadratureNode, Weights, gauss_legendre};
 
 /// An index of cooperative games.
@@ -135,9 +136,7 @@ impl Index {
 /// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. The number of an empty set is not used.
 #[inline(always)]
 pub(crate) fn shapley(w: &Weights, x: usize, xz: usize) -> Singles {
-    let in_x = if x > 0 { w.w(x - 1, xz) } else { 0.0 };
-    let in_z = if x < xz { -w.w(x, xz) } else { 0.0 };
-    Singles { in_x, in_z }
+    single(x, xz, |a, c| SetIndex::Sii.moment(w, 1, 1, a, c))
 }
 
 /// The Banzhaf value of a leaf: as Theorem 13 with every coalition of the other players equally likely.
@@ -150,19 +149,17 @@ pub(crate) fn banzhaf(xz: usize) -> Singles {
 /// Theorem 18: the Shapley-Taylor index of a leaf.
 #[inline(always)]
 pub(crate) fn taylor(w: &Weights, x: usize, xz: usize) -> Pairs {
-    let main = Singles { in_x: f64::from(u8::from(x == 1)), in_z: -f64::from(u8::from(x == 0)) };
-    off_diagonal(main, x, xz, |k| w.w(k, xz))
+    let main = single(x, xz, |a, c| SetIndex::Stii.moment(w, 2, 1, a, c));
+    off_diagonal(main, x, xz, |a, c| 0.5 * SetIndex::Stii.moment(w, 2, 2, a, c))
 }
 
-/// The Shapley interaction index of a leaf: as Theorem 18 over coalitions of the $xz - 2$ other players, whose
-/// weights are $W(k, xz - 1)$.
+/// The Shapley interaction index of a leaf, with the rest of the Shapley values on the diagonal.
 #[inline(always)]
 pub(crate) fn interaction(w: &Weights, x: usize, xz: usize) -> Pairs {
-    let none = Singles { in_x: 0.0, in_z: 0.0 };
-    let mut pairs = off_diagonal(none, x, xz, |k| 0.5 * w.w(k, xz - 1));
+    let phi = shapley(w, x, xz);
+    let mut pairs = off_diagonal(phi, x, xz, |a, c| 0.5 * SetIndex::Sii.moment(w, 2, 2, a, c));
     let (x_others, z) = ((x.max(1) - 1) as f64, (xz - x) as f64);
     let z_others = z.max(1.0) - 1.0;
-    let phi = shapley(w, x, xz);
     pairs.main = Singles {
         in_x: phi.in_x - x_others * pairs.both_x - z * pairs.across,
         in_z: phi.in_z - z_others * pairs.both_z - x as f64 * pairs.across,
@@ -170,14 +167,54 @@ pub(crate) fn interaction(w: &Weights, x: usize, xz: usize) -> Pairs {
     pairs
 }
 
-/// The three cases of Theorem 18; `weight(k)` is the weight of the one coalition (of `k` players) that matters.
+/// Single players, by the moments of sets of one player: $S_X$ is what z fails, and $S_Z$ what x fails.
 #[inline(always)]
-fn off_diagonal(main: Singles, x: usize, xz: usize, weight: impl Fn(usize) -> f64) -> Pairs {
+fn single(x: usize, xz: usize, moment: impl Fn(usize, usize) -> f64) -> Singles {
+    let z = xz - x;
+    Singles { in_x: if x > 0 { moment(x - 1, z) } else { 0.0 }, in_z: if z > 0 { -moment(x, z - 1) } else { 0.0 } }
+}
+
+/// The three cases of Theorem 18, by the moments of sets of two players; half of each pair is on either side of the diagonal.
+#[inline(always)]
+fn off_diagonal(main: Singles, x: usize, xz: usize, moment: impl Fn(usize, usize) -> f64) -> Pairs {
     let z = xz - x;
     Pairs {
         main,
-        both_x: if x >= 2 { weight(x - 2) } else { 0.0 },
-        both_z: if z >= 2 { weight(x) } else { 0.0 },
-        across: if x >= 1 && z >= 1 { -weight(x - 1) } else { 0.0 },
+        both_x: if x >= 2 { moment(x - 2, z) } else { 0.0 },
+        both_z: if z >= 2 { moment(x, z - 2) } else { 0.0 },
+        across: if x >= 1 && z >= 1 { -moment(x - 1, z - 1) } else { 0.0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The quadrature rules of an index integrate over the measure whose moments define it.
+    #[test]
+    fn integrals_have_the_moments_of_their_index() {
+        let w = Weights::up_to(20);
+        let check = |nodes: &[QuadratureNode], set_index: &SetIndex, k: usize, l: usize, share: f64, most: usize| {
+            for (a, c) in (0..=most).flat_map(|a| (0..=most - a).map(move |c| (a, c))) {
+                let moment = |n: &QuadratureNode| n.weight * n.t.powi(a as i32) * (1.0 - n.t).powi(c as i32);
+                let (got, want) = (nodes.iter().map(moment).sum::<f64>(), share * set_index.moment(&w, k, l, a, c));
+                assert!((got - want).abs() < 1e-14, "{set_index:?}: {a}, {c}");
+            }
+        };
+        for k in 1..=9_usize {
+            for index in Index::ALL {
+                match (index, index.integral(k)) {
+                    (Index::Banzhaf, Integral::Single(nodes)) => check(&nodes, &SetIndex::Bii, 1, 1, 1.0, k - 1),
+                    (_, Integral::Single(nodes)) => check(&nodes, &SetIndex::Sii, 1, 1, 1.0, k - 1),
+                    (_, Integral::Pair { off, diagonal, single }) => {
+                        let of = if diagonal == Diagonal::MainEffect { SetIndex::Stii } else { SetIndex::Sii };
+                        if k >= 2 {
+                            check(&off, &of, 2, 2, 0.5, k - 2);
+                        }
+                        check(&single, &SetIndex::Sii, 1, 1, 1.0, k - 1);
+                    }
+                }
+            }
+        }
     }
 }

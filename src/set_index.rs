@@ -94,7 +94,8 @@ impl SetIndex {
     }
 
     /// $M_l(a, c)$, where sets have up to `k` players: the definition of each index.
-    fn moment(&self, w: &Weights, k: usize, l: usize, a: usize, c: usize) -> f64 {
+    #[inline(always)]
+    pub(crate) fn moment(&self, w: &Weights, k: usize, l: usize, a: usize, c: usize) -> f64 {
         // The integral of t^(p-1) (1-t)^(q-1).
         let beta = |p: usize, q: usize| w.w(p - 1, p + q - 1);
         match self {
@@ -119,7 +120,7 @@ fn binomial(n: usize, k: usize) -> f64 {
 /// The sum of SII over all sets with `r` more players, of which u are in S.
 fn larger_sets(beta: &impl Fn(usize, usize) -> f64, a: usize, c: usize, r: usize) -> f64 {
     let possible = (0..=r.min(c)).filter(|&u| r - u <= a);
-    let sign = |u: usize| if u % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |u: usize| if u.is_multiple_of(2) { 1.0 } else { -1.0 };
     possible.map(|u| sign(u) * binomial(a, r - u) * binomial(c, u) * beta(a + u - r + 1, c - u + 1)).sum()
 }
 
@@ -128,7 +129,7 @@ fn larger_sets(beta: &impl Fn(usize, usize) -> f64, a: usize, c: usize, r: usize
 /// of degree $n = k - l$ for the weight $t^l (1-t)^{l-1}$.
 fn faithful(beta: &impl Fn(usize, usize) -> f64, k: usize, l: usize, a: usize, c: usize) -> f64 {
     let n = k - l;
-    let sign = |s: usize| if s % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |s: usize| if s.is_multiple_of(2) { 1.0 } else { -1.0 };
     let term = |s: usize| sign(s) * binomial(k - 1, n - s) * binomial(k, s) * beta(a + l + n - s, c + l + s);
     (0..=n).map(term).sum()
 }
@@ -185,8 +186,11 @@ mod tests {
     fn all(n_players: usize) -> Vec<(SetIndex, usize)> {
         let several = [SetIndex::Sii, SetIndex::KSii, SetIndex::Stii, SetIndex::Fsii, SetIndex::Bii];
         let weights = (0..n_players).map(|s| 1.0 / (1.0 + s as f64)).collect();
-        let single =
-            [SetIndex::Beta { alpha: 0.5, beta: 4.0 }, SetIndex::WeightedBanzhaf { p: 0.3 }, SetIndex::Semivalue { weights }];
+        let single = [
+            SetIndex::Beta { alpha: 0.5, beta: 4.0 },
+            SetIndex::WeightedBanzhaf { p: 0.3 },
+            SetIndex::Semivalue { weights },
+        ];
         let several = several.into_iter().flat_map(|index| (1..=MOST_ORDER).map(move |order| (index.clone(), order)));
         several.chain(single.into_iter().map(|index| (index, 1))).collect()
     }

@@ -133,12 +133,12 @@ impl Explainer {
                 let leaves = self.compiled.trees.iter().map(CompiledTree::n_leaves).sum::<usize>();
                 // Counts have an entry for every pattern that could occur: of few rows, they are mostly zeros.
                 let few = |n_entries: usize| n_entries <= leaves.saturating_mul(reference.len());
-                match patterns.filter(|patterns| reference.codes().is_none() || few(patterns.n_entries())) {
-                    Some(patterns) => Source::Counts { patterns, counts: reference.counts(patterns, job)? },
-                    None => {
-                        let rows = reference.rows()?;
-                        Source::Rows { rows, total: rows.total() }
-                    }
+                let wanted = patterns.filter(|patterns| reference.codes().is_none() || few(patterns.n_entries()));
+                if let Some(patterns) = wanted {
+                    Source::Counts { patterns, counts: reference.counts(patterns, job)? }
+                } else {
+                    let rows = reference.rows()?;
+                    Source::Rows { rows, total: rows.total() }
                 }
             }
         };

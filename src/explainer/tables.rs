@@ -69,9 +69,7 @@ impl Explainer {
                 let all = || job.workers.map(trees.len(), |t| cover::path_ratios(&trees[t]));
                 PatternWeights::Cover(once(ratios, all).as_slice())
             }
-            Absent::Background(reference) => {
-                PatternWeights::Background(reference.counts(self.patterns(job), job)?)
-            }
+            Absent::Background(reference) => PatternWeights::Background(reference.counts(self.patterns(job), job)?),
         })
     }
 

@@ -294,9 +294,8 @@ impl PyExplainer {
         let hierarchy = hierarchy_from(py, self.explainer.n_players(), &parent, &ordered)?;
         let (threads, rows) = (positive(py, "n_threads", n_threads)?, rows.rows(py)?);
         let explainer = &self.explainer;
-        let values = run(py, Effort::Long(threads), progress.as_ref(), |job| {
-            explainer.explain_members(&rows, &hierarchy, job)
-        })?;
+        let values =
+            run(py, Effort::Long(threads), progress.as_ref(), |job| explainer.explain_members(&rows, &hierarchy, job))?;
         array(py, values, &self.shape(&[rows.len()], Index::Shapley))
     }
 

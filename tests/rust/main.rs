@@ -9,6 +9,7 @@ mod determinism;
 mod garbage;
 mod hard_use;
 mod long_paths;
+mod orders;
 mod paper;
 mod path_dependent;
 mod populations;

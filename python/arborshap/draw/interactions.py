@@ -43,7 +43,7 @@ class InteractionPlots:
         -------
         Axes
             A disc per player, whose area is its own value; a line per pair, and a shaded area per larger set, as strong
-            as its value. Of several single row's values, orange ones raise the prediction and blue ones lower it.
+            as its value. For a single row, orange raises the prediction and blue lowers it.
         """
         sizes, signed = self._of(row)
         return network.network(self._interactions, sizes, signed=signed, max_display=max_display, ax=ax)

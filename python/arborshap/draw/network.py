@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from arborshap.result.interactions import Interactions
 
-_MOST_LINES, _MOST_AREAS = 40, 5
+_MOST_LINES, _MOST_AREAS = 40, 3
 """Most pairs and most larger sets that are drawn: the largest ones."""
 
 
@@ -82,7 +82,13 @@ class Network:
         for (first, second), strength, colour in self._strongest(2, 2, _MOST_LINES):
             (x0, y0), (x1, y1) = self._at[first], self._at[second]
             ax.plot(
-                [x0, x1], [y0, y1], color=colour, linewidth=0.4 + 7 * strength, alpha=0.25 + 0.6 * strength, zorder=2
+                [x0, x1],
+                [y0, y1],
+                color=colour,
+                solid_capstyle="round",
+                linewidth=0.4 + 7 * strength,
+                alpha=0.25 + 0.6 * strength,
+                zorder=2,
             )
 
     def areas(self, ax: Axes) -> None:

@@ -85,10 +85,14 @@ impl Collapse<'_> {
         each_node(&levels, &mut Vec::new(), 1.0, &mut |t, weight| {
             let mut h = counts.clone();
             for (i, axis) in axes.iter().enumerate() {
-                fold(&mut h, 1 << i, match axis.chance {
-                    Chance::Level(level) => t[level],
-                    Chance::Known(chance) => chance,
-                });
+                fold(
+                    &mut h,
+                    1 << i,
+                    match axis.chance {
+                        Chance::Level(level) => t[level],
+                        Chance::Known(chance) => chance,
+                    },
+                );
             }
             let own = weight / t[0];
             a.iter_mut().zip(&h).for_each(|(a, h)| *a += own * h);

@@ -44,7 +44,8 @@ impl Source<'_> {
                     bits.for_each(|position| set = set.with(position as u32));
                     set
                 };
-                let leaf = |shares: Vec<(u64, f64)>| shares.into_iter().map(|(bits, share)| (set(bits), share)).collect();
+                let leaf =
+                    |shares: Vec<(u64, f64)>| shares.into_iter().map(|(bits, share)| (set(bits), share)).collect();
                 OfTree::Patterns(patterns.pattern_shares(t, tree, counts).into_iter().map(leaf).collect())
             }
         }

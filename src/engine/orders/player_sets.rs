@@ -54,6 +54,7 @@ impl PlayerSets {
     }
 
     /// The sets, each with its players in ascending order.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.keys.iter().map(|key| &key[..size(key)])
     }

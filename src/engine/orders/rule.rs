@@ -21,11 +21,5 @@ pub(crate) trait Rule: Sync {
     fn prepare<S: PlayerSet>(&self, room: &mut Self::Room, players: &[u32], others: &Others<'_, S>);
 
     /// What a leaf of value 1 gives to the cells of a row that fails these players; false if that is nothing.
-    fn give<S: PlayerSet>(
-        &self,
-        room: &mut Self::Room,
-        fails: &S,
-        others: &Others<'_, S>,
-        out: &mut [f64],
-    ) -> bool;
+    fn give<S: PlayerSet>(&self, room: &mut Self::Room, fails: &S, others: &Others<'_, S>, out: &mut [f64]) -> bool;
 }

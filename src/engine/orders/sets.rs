@@ -17,14 +17,14 @@ type Coefficients = [[f64; MOST_ORDER + 1]; MOST_ORDER + 1];
 /// The rule of one index.
 pub(crate) struct Sets<'a> {
     moments: &'a Moments,
-    sets: &'a PlayerSets,
+    numbers: &'a PlayerSets,
     subsets: Subsets,
 }
 
 impl<'a> Sets<'a> {
     /// For paths of up to `most` players.
     pub(crate) fn new(moments: &'a Moments, sets: &'a PlayerSets, most: usize) -> Self {
-        Self { moments, sets, subsets: Subsets::new(moments.order(), most) }
+        Self { moments, numbers: sets, subsets: Subsets::new(moments.order(), most) }
     }
 
     /// $(-1)^b M_{u+b}(f - u, s - b)$.
@@ -66,7 +66,7 @@ impl Rule for Sets<'_> {
     fn enter(&self, room: &mut Room, players: &[u32]) {
         let new = players.len() - 1;
         each_set(new, self.subsets.order() - 1, &mut vec![new], &mut |positions| {
-            room.cells.push(self.sets.number(positions.iter().map(|&at| players[at])));
+            room.cells.push(self.numbers.number(positions.iter().map(|&at| players[at])));
         });
     }
 
@@ -99,8 +99,8 @@ impl Rule for Sets<'_> {
         room.gains.clear();
         room.gains.resize((out.len() + 1) * width, 0.0);
         let any = match others {
-            Others::Patterns(patterns) => self.from_patterns(room, fails, patterns),
-            Others::Ratios(ratios) => self.from_ratios(room, fails, ratios),
+            Others::Patterns(patterns) => self.by_patterns(room, fails, patterns),
+            Others::Ratios(ratios) => self.by_ratios(room, fails, ratios),
         };
         if any {
             let mut hand_out = HandOut { subsets: &self.subsets, fails, gains: &room.gains, out, next: 0 };
@@ -112,7 +112,7 @@ impl Rule for Sets<'_> {
 
 impl Sets<'_> {
     /// Sums over the background patterns that fail none of the players that x fails.
-    fn from_patterns<S: PlayerSet>(&self, room: &mut Room, fails: &S, patterns: &[(S, f64)]) -> bool {
+    fn by_patterns<S: PlayerSet>(&self, room: &mut Room, fails: &S, patterns: &[(S, f64)]) -> bool {
         let (order, s) = (self.subsets.order(), fails.len());
         let mut any = false;
         for (i, (failed, weight)) in patterns.iter().enumerate() {
@@ -133,7 +133,7 @@ impl Sets<'_> {
 
     /// The same over training rows, whose players fail independently of each other: the number of players that z fails
     /// besides U has a polynomial as its generating function.
-    fn from_ratios<S: PlayerSet>(&self, room: &mut Room, fails: &S, ratios: &[f64]) -> bool {
+    fn by_ratios<S: PlayerSet>(&self, room: &mut Room, fails: &S, ratios: &[f64]) -> bool {
         let mut weight = 1.0;
         fails.for_each(|position| weight *= ratios[position]);
         if weight == 0.0 {

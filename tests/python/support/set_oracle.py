@@ -27,8 +27,7 @@ def sets_up_to(n_players: int, order: int) -> list[Set]:
 
 def indices_of(worth: Array, index: str, order: int) -> dict[Set, Array]:
     """Compute an index of all sets of up to `order` players; each is (rows, outputs)."""
-    n = len(worth).bit_length() - 1
-    return {players: INDICES[index](worth, n, players, order) for players in sets_up_to(n, order)}
+    return INDICES[index](worth, len(worth).bit_length() - 1, order)
 
 
 def semivalue(worth: Array, weights: Sequence[float]) -> Array:
@@ -59,49 +58,59 @@ def bits(players: Iterable[int]) -> int:
     return sum(1 << i for i in players)
 
 
-def _sii(worth: Array, n: int, players: Set, _: int) -> Array:
-    size = len(players)
-    return weighted_changes(worth, players, lambda s: factorial(s) * factorial(n - s - size) / factorial(n - size + 1))
+def _sii(worth: Array, n: int, order: int) -> dict[Set, Array]:
+    def weight(players: Set) -> Callable[[int], float]:
+        size = len(players)
+        return lambda s: factorial(s) * factorial(n - s - size) / factorial(n - size + 1)
+
+    return {players: weighted_changes(worth, players, weight(players)) for players in sets_up_to(n, order)}
 
 
-def _bii(worth: Array, n: int, players: Set, _: int) -> Array:
-    return weighted_changes(worth, players, lambda _: 0.5 ** (n - len(players)))
+def _bii(worth: Array, n: int, order: int) -> dict[Set, Array]:
+    def weight(players: Set) -> Callable[[int], float]:
+        return lambda _: 0.5 ** (n - len(players))
+
+    return {players: weighted_changes(worth, players, weight(players)) for players in sets_up_to(n, order)}
 
 
-def _stii(worth: Array, n: int, players: Set, order: int) -> Array:
-    if len(players) < order:
-        return change(worth, 0, players)
-    return weighted_changes(worth, players, lambda s: order / n / comb(n - 1, s))
+def _stii(worth: Array, n: int, order: int) -> dict[Set, Array]:
+    def of(players: Set) -> Array:
+        if len(players) < order:
+            return change(worth, 0, players)
+        return weighted_changes(worth, players, lambda s: order / n / comb(n - 1, s))
+
+    return {players: of(players) for players in sets_up_to(n, order)}
 
 
-def _k_sii(worth: Array, n: int, players: Set, order: int) -> Array:
-    others = [i for i in range(n) if i not in players]
-    more = (added for size in range(order - len(players) + 1) for added in combinations(others, size))
-    return np.asarray(
-        sum(BERNOULLI[len(added)] * _sii(worth, n, tuple(sorted((*players, *added))), order) for added in more)
-    )
+def _k_sii(worth: Array, n: int, order: int) -> dict[Set, Array]:
+    plain = _sii(worth, n, order)
+    found = {}
+    for players in plain:
+        larger = ((other, value) for other, value in plain.items() if set(players) <= set(other))
+        found[players] = np.asarray(sum(BERNOULLI[len(other) - len(players)] * value for other, value in larger))
+    return found
 
 
-def _fsii(worth: Array, n: int, players: Set, order: int) -> Array:
+def _fsii(worth: Array, n: int, order: int) -> dict[Set, Array]:
     """Solve the weighted least squares problem that defines the index, with all and no players matched exactly."""
     sets = sets_up_to(n, order)
     coalitions = np.arange(1 << n)
-    design = np.array([[float(c & bits(s) == bits(s)) for s in sets] for c in coalitions])
-    target = worth - worth[0]
+    masks = np.array([bits(players) for players in sets])
+    design = (coalitions[:, np.newaxis] & masks == masks).astype(np.float64)
+    target = (worth - worth[0]).reshape(1 << n, -1)
     weight = np.zeros(1 << n)
     for c in coalitions[1:-1]:
         size = int(c).bit_count()
         weight[c] = 1.0 / (comb(n, size) * size * (n - size))
-    gram = design.T @ (weight[:, np.newaxis] * design)
+    # The last line is the Lagrange condition that the full coalition is matched.
     whole = design[-1]
-    # The Lagrange multiplier of the constraint that the full coalition is matched.
-    system = np.block([[gram, whole[:, np.newaxis]], [whole, np.zeros(1)]])
-    right = np.concatenate([design.T @ (weight[:, np.newaxis] * target.reshape(1 << n, -1)), target[-1].reshape(1, -1)])
+    system = np.block([[design.T @ (weight[:, np.newaxis] * design), whole[:, np.newaxis]], [whole, np.zeros(1)]])
+    right = np.concatenate([design.T @ (weight[:, np.newaxis] * target), target[-1:]])
     solution = np.linalg.lstsq(system, right, rcond=None)[0]
-    return np.asarray(solution[sets.index(players)].reshape(worth.shape[1:]))
+    return {players: solution[at].reshape(worth.shape[1:]) for at, players in enumerate(sets)}
 
 
-INDICES: dict[str, Callable[[Array, int, Set, int], Array]] = {
+INDICES: dict[str, Callable[[Array, int, int], dict[Set, Array]]] = {
     "SII": _sii,
     "k-SII": _k_sii,
     "STII": _stii,

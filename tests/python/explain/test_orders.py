@@ -1,0 +1,220 @@
+"""Sets of players of any size, and semivalues: against the definition over all coalitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import factorial
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+
+from arborshap import Background, InputError, TreeExplainer
+from support import oracle
+from support.cover import worths_by_cover
+from support.set_oracle import INDICES, indices_of, semivalue
+
+Array = NDArray[np.float64]
+D = 7
+
+
+@cache
+def rows() -> Array:
+    """Rows that float32 holds exactly, as scikit-learn compares in it."""
+    return np.random.default_rng(3).normal(size=(300, D)).astype(np.float32).astype(np.float64)
+
+
+def target() -> Array:
+    x = rows()
+    return np.asarray(x[:, 0] * x[:, 1] * x[:, 2] + np.sin(x[:, 3]) * x[:, 4] * x[:, 5] + x[:, 6] * x[:, 0])
+
+
+@cache
+def boosted() -> GradientBoostingRegressor:
+    return GradientBoostingRegressor(n_estimators=12, max_depth=5, random_state=0).fit(rows(), target())
+
+
+@cache
+def leafwise() -> Any:
+    model = lightgbm.LGBMRegressor(n_estimators=10, num_leaves=20, min_child_samples=4, verbose=-1, n_jobs=1)
+    return model.fit(rows(), target())
+
+
+@cache
+def worth_of(name: str) -> Array:
+    """The worth of every coalition, by the library's own prediction."""
+    model = {"boosted": boosted, "leafwise": leafwise}[name]()
+    predict: Callable[[Any], Any] = model.predict
+    return oracle.worths(predict, rows()[200:203], rows()[:15])
+
+
+def found(explainer: TreeExplainer, X: Array, index: str, order: int) -> dict[tuple[int, ...], Array]:
+    """The values by set, (rows, outputs), with zeros for sets that share no path."""
+    result = explainer.interactions(X, index=index, order=order)  # type: ignore[arg-type]
+    values = result.values.reshape(*result.values.shape[:2], -1)
+    return dict(zip(result.sets, np.moveaxis(values, 1, 0), strict=True))
+
+
+def assert_sets(got: dict[tuple[int, ...], Array], want: dict[tuple[int, ...], Array], tolerance: float) -> None:
+    assert set(got) <= set(want)
+    scale = max(np.abs(values).max() for values in want.values())
+    for players, values in want.items():
+        ours = got.get(players, np.zeros_like(values))
+        np.testing.assert_allclose(ours, values, atol=tolerance * scale, rtol=0, err_msg=str(players))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("name", ["boosted", "leafwise"])
+def test_against_a_background(name: str, index: str, order: int) -> None:
+    model = boosted() if name == "boosted" else leafwise()
+    explainer = TreeExplainer(model, rows()[:15])
+    got = found(explainer, rows()[200:203], index, order)
+    assert_sets(got, indices_of(worth_of(name), index, order), 1e-10)
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_the_largest_orders(index: str) -> None:
+    explainer = TreeExplainer(boosted(), rows()[:15])
+    for order in (5, 6):
+        assert_sets(
+            found(explainer, rows()[200:203], index, order), indices_of(worth_of("boosted"), index, order), 1e-8
+        )
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("index", INDICES)
+def test_by_cover(index: str, order: int) -> None:
+    explainer, X = TreeExplainer(boosted()), rows()[200:202]
+    worth = worths_by_cover(explainer.forest, X, range(D))
+    assert_sets(found(explainer, X, index, order), indices_of(worth, index, order), 1e-10)
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_with_groups_weights_and_several_outputs(index: str) -> None:
+    classes = np.digitize(target(), [-0.5, 0.5])
+    model = RandomForestClassifier(n_estimators=4, max_depth=5, random_state=0).fit(rows(), classes)
+    weights = np.random.default_rng(0).random(15)
+    players = [0, 1, 1, 2, 0, 3, 4]
+    explainer = TreeExplainer(model, rows()[:15], groups=players, sample_weight=weights)
+    worth = oracle.worths(model.predict_proba, rows()[200:203], rows()[:15], players, weights)
+    assert_sets(found(explainer, rows()[200:203], index, 3), indices_of(worth, index, 3), 1e-10)
+
+
+def test_of_deep_trees() -> None:
+    """Paths with more players than tables have."""
+    x = np.random.default_rng(0).normal(size=(400, 20)).astype(np.float32).astype(np.float64)
+    model = RandomForestRegressor(n_estimators=2, random_state=0).fit(x, x[:, 0] * x[:, 1] + x.sum(axis=1))
+    explainer = TreeExplainer(model, x[:50])
+    result = explainer.interactions(x[100:104], index="STII", order=2)
+    pairs = explainer.taylor_values(x[100:104])
+    for players, values in zip(result.sets, result.values.T, strict=True):
+        i, j = players[0], players[-1]
+        want = pairs[:, i, i] if i == j else 2 * pairs[:, i, j]
+        np.testing.assert_allclose(values, want, atol=1e-12)
+    third = explainer.interactions(x[100:104], index="FSII", order=3)
+    total = third.values.sum(axis=1) + third.base_values
+    np.testing.assert_allclose(total, model.predict(x[100:104]), atol=1e-9)
+
+
+@pytest.mark.parametrize("output", ["probability", "log_loss"])
+def test_of_a_function_of_the_margins(output: Any) -> None:
+    """Every pair's values are rescaled to what its margins become."""
+    y = (target() > 0).astype(int)
+    model = lightgbm.LGBMClassifier(n_estimators=6, num_leaves=8, min_child_samples=4, verbose=-1, n_jobs=1)
+    model.fit(rows(), y)
+    X, Z, labels = rows()[200:203], rows()[:9], y[200:203]
+    explainer = TreeExplainer(model, Z, model_output=output)
+
+    def margin(some: Any) -> Array:
+        return np.asarray(model.predict(some, raw_score=True))
+
+    def worth_after(margins: Array, label: int) -> Array:
+        chance = 1 / (1 + np.exp(-margins))
+        return chance if output == "probability" else -np.log(chance if label else 1 - chance)
+
+    result = explainer.interactions(X, labels if output == "log_loss" else None, index="k-SII", order=3)
+    for row, x in enumerate(X):
+        want = np.zeros(len(result.sets))
+        for z in Z:
+            pair = indices_of(oracle.worths(margin, x[np.newaxis], z[np.newaxis]), "k-SII", 3)
+            ends = margin(np.array([x, z]))
+            after = worth_after(ends, int(labels[row]))
+            slope = (after[0] - after[1]) / (ends[0] - ends[1])
+            want += slope * np.array([pair[players][0, 0] for players in result.sets]) / len(Z)
+        np.testing.assert_allclose(result.values[row], want, atol=1e-9)
+
+
+def test_a_softmax_is_refused() -> None:
+    classes = np.digitize(target(), [-0.5, 0.5])
+    model = lightgbm.LGBMClassifier(n_estimators=2, num_leaves=4, verbose=-1, n_jobs=1).fit(rows(), classes)
+    explainer = TreeExplainer(model, rows()[:9], model_output="probability")
+    with pytest.raises(InputError, match="cannot be computed for model_output='probability'"):
+        explainer.interactions(rows()[:2], order=2)
+
+
+def test_of_a_background_in_parts() -> None:
+    whole = TreeExplainer(boosted(), rows()[:40])
+    parts = Background(boosted(), rows()[:25]).merge(Background(boosted(), rows()[25:40]))
+    for top in (None, 4):
+        ours = TreeExplainer(boosted(), parts).interactions(rows()[200:205], order=3, top=top)
+        theirs = whole.interactions(rows()[200:205], order=3, top=top)
+        np.testing.assert_allclose(ours.values, theirs.values, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [3, 70])
+def test_semivalues(n_rows: int) -> None:
+    """Few rows go class by class, and many by tables."""
+    X, Z = rows()[200 : 200 + n_rows], rows()[:5]
+    explainer, by_cover = TreeExplainer(boosted(), Z), TreeExplainer(boosted())
+    worth = oracle.worths(boosted().predict, X, Z)
+    cover = worths_by_cover(by_cover.forest, X, range(D))
+
+    def beta(alpha: float, beta: float) -> list[float]:
+        def rising(x: float, n: int) -> float:
+            return float(np.prod([x + i for i in range(n)]))
+
+        return [rising(beta, s) * rising(alpha, D - 1 - s) / rising(alpha + beta, D - 1) for s in range(D)]
+
+    own = [0.3, 0.0, -0.1, 0.2, 0.05, 0.0, 1.0]
+    cases: list[tuple[list[float], Callable[[TreeExplainer], Array]]] = [
+        (beta(1.0, 1.0), lambda e: e.beta_shapley_values(X)),
+        (beta(4.0, 1.0), lambda e: e.beta_shapley_values(X, 4, 1)),
+        (beta(0.5, 2.5), lambda e: e.beta_shapley_values(X, alpha=0.5, beta=2.5)),
+        ([0.2**s * 0.8 ** (D - 1 - s) for s in range(D)], lambda e: e.banzhaf_values(X, p=0.2)),
+        ([0.0] * (D - 1) + [1.0], lambda e: e.banzhaf_values(X, p=1)),
+        (own, lambda e: e.semivalues(X, own)),
+    ]
+    for weights, method in cases:
+        np.testing.assert_allclose(method(explainer), semivalue(worth, weights)[..., 0], atol=1e-11)
+        np.testing.assert_allclose(method(by_cover), semivalue(cover, weights)[..., 0], atol=1e-11)
+
+
+def test_shapley_weights_give_shapley_values() -> None:
+    explainer = TreeExplainer(boosted(), rows()[:30])
+    weights = [factorial(s) * factorial(D - s - 1) / factorial(D) for s in range(D)]
+    X = rows()[200:280]
+    np.testing.assert_allclose(explainer.semivalues(X, weights), explainer.shap_values(X), atol=1e-13)
+
+
+def test_the_same_bits_for_any_threads_and_batch() -> None:
+    X = rows()[:150]
+    one, two = (TreeExplainer(boosted(), rows()[150:], n_jobs=n) for n in (1, 2))
+    whole = one.interactions(X, order=3).values
+    np.testing.assert_array_equal(two.interactions(X, order=3).values, whole)
+    np.testing.assert_array_equal(one.interactions(X[70:75], order=3).values, whole[70:75])
+
+
+def test_agrees_with_shapiq() -> None:
+    shapiq = pytest.importorskip("shapiq")
+    model = RandomForestRegressor(n_estimators=3, max_depth=4, random_state=0).fit(rows(), target())
+    for index in ("SII", "k-SII"):
+        theirs = shapiq.TreeExplainer(model, max_order=3, index=index).explain(rows()[200])
+        result = TreeExplainer(model).interactions(rows()[200:201], index=index, order=3)
+        ours = result.to_shapiq()
+        for players in result.sets:
+            assert ours[players] == pytest.approx(theirs[players], abs=1e-6), (index, players)

@@ -1,0 +1,121 @@
+"""Members of groups: against all orderings that keep groups together."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from arborshap import InputError, TreeExplainer
+from support import oracle
+from support.cover import worths_by_cover
+from support.set_oracle import members
+
+Array = NDArray[np.float64]
+D = 6
+
+
+@cache
+def rows() -> Array:
+    return np.random.default_rng(5).normal(size=(200, D)).astype(np.float32).astype(np.float64)
+
+
+@cache
+def model() -> GradientBoostingRegressor:
+    x = rows()
+    y = x[:, 0] * x[:, 1] + x[:, 2] * x[:, 3] * x[:, 4] + x[:, 5] * x[:, 0]
+    return GradientBoostingRegressor(n_estimators=10, max_depth=5, random_state=0).fit(x, y)
+
+
+CASES: list[tuple[dict[str, Any], Any]] = [
+    ({"a": [0, 1], "b": ["x2", "x3", "x4"]}, [[0, 1], [2, 3, 4], 5]),
+    ({"a": {"c": [4, 0], "d": [1, 2]}, "b": [3, 5]}, [[[4, 0], [1, 2]], [3, 5]]),
+    ({"a": {"c": {"e": [1, 2], "f": [3]}, "d": [4]}}, [[[[1, 2], 3], 4], 0, 5]),
+]
+"""Groups as a caller gives them, and as nested lists."""
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(("within", "tree"), CASES)
+@pytest.mark.parametrize("n_rows", [3, 70])
+def test_equal_the_definition(within: dict[str, Any], tree: Any, n_rows: int, *, ordered: bool) -> None:
+    """Few rows go class by class, and many by tables."""
+    X, Z = rows()[100 : 100 + n_rows], rows()[:6]
+    weights = np.arange(1.0, 7.0)
+    explainer, by_cover = TreeExplainer(model(), Z, sample_weight=weights), TreeExplainer(model())
+    worth = oracle.worths(model().predict, X, Z, weights=weights)
+    got = explainer.owen_values(X, within, ordered=ordered)
+    np.testing.assert_allclose(got, members(worth, tree, ordered=ordered)[..., 0], atol=1e-12)
+    cover = worths_by_cover(by_cover.forest, X, range(D))
+    got = by_cover.owen_values(X, within, ordered=ordered)
+    np.testing.assert_allclose(got, members(cover, tree, ordered=ordered)[..., 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [3, 70])
+def test_members_sum_to_their_group(n_rows: int) -> None:
+    X = rows()[100 : 100 + n_rows]
+    explainer = TreeExplainer(model(), rows()[:40], groups=[0, 0, 1, 2, 1, 1])
+    values = explainer.owen_values(X)
+    groups = np.stack([values[:, [0, 1]].sum(axis=1), values[:, [2, 4, 5]].sum(axis=1), values[:, 3]], axis=1)
+    np.testing.assert_allclose(groups, explainer.shap_values(X), atol=1e-13)
+    again = TreeExplainer.from_bytes(explainer.to_bytes()).owen_values(X)
+    np.testing.assert_array_equal(again, values)
+
+
+def test_of_a_function_of_the_margins() -> None:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    classifier = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(rows(), rows()[:, 0] > rows()[:, 1])
+    groups = {"a": ["x0", "x1"], "b": ["x2", "x3"]}
+    explainer = TreeExplainer(classifier, rows()[:40], groups=groups, model_output="probability")
+    values, X = explainer.owen_values(rows()[100:104]), rows()[100:104]
+    sums = np.stack([values[:, :2].sum(axis=1), values[:, 2:4].sum(axis=1), values[:, 4], values[:, 5]], axis=1)
+    np.testing.assert_allclose(sums, explainer.shap_values(X), atol=1e-10)
+
+
+def test_a_transformer_gives_the_groups() -> None:
+    rng = np.random.default_rng(0)
+    raw = np.column_stack([rng.integers(0, 4, 150), rng.integers(0, 3, 150), rng.normal(size=150)])
+    transformer = ColumnTransformer([("hot", OneHotEncoder(sparse_output=False), [0, 1])], remainder="passthrough")
+    made = transformer.fit_transform(raw)
+    trained = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(made, raw[:, 0] * raw[:, 2] + raw[:, 1])
+    grouped = TreeExplainer(trained, made[:50], groups=transformer)
+    values = grouped.owen_values(made[:4])
+    np.testing.assert_array_equal(TreeExplainer(trained, made[:50]).owen_values(made[:4], transformer), values)
+    sums = np.stack([values[:, :4].sum(axis=1), values[:, 4:7].sum(axis=1), values[:, 7]], axis=1)
+    np.testing.assert_allclose(sums, grouped.shap_values(made[:4]), atol=1e-13)
+
+
+def test_raw_columns_of_a_pipeline_are_members() -> None:
+    rng = np.random.default_rng(0)
+    raw = np.column_stack([rng.integers(0, 4, 150), rng.integers(0, 3, 150), rng.normal(size=150)])
+    transformer = ColumnTransformer([("hot", OneHotEncoder(sparse_output=False), [0, 1])], remainder="passthrough")
+    pipeline = make_pipeline(transformer, GradientBoostingRegressor(n_estimators=5, random_state=0))
+    pipeline.fit(raw, raw[:, 0] * raw[:, 2] + raw[:, 1])
+    explainer = TreeExplainer(pipeline, raw[:30], groups={"both": [0, 1]})
+    worth = oracle.worths(pipeline.predict, raw[:3], raw[:30])
+    np.testing.assert_allclose(explainer.owen_values(raw[:3]), members(worth, [[0, 1], 2])[..., 0], atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("within", "message"),
+    [
+        (None, "the explainer has no groups"),
+        ({"a": ["x0", "x9"]}, r"within\['a'\] names 'x9'"),
+        ({"a": ["x0"], "b": {"c": ["x0"]}}, r"within\['b'\]\['c'\]: column 'x0' is in two groups"),
+        ({"a": []}, r"within\['a'\] is empty"),
+        ({"a": "x0"}, r"within\['a'\] must be a list of columns"),
+        ({"a": [True]}, "names True"),
+    ],
+)
+def test_wrong_groups_are_refused(within: Any, message: str) -> None:
+    explainer = TreeExplainer(model(), rows()[:5])
+    with pytest.raises(InputError, match=message):
+        explainer.owen_values(rows()[:2], within)
