@@ -176,6 +176,7 @@ REPEAT = """\
 | `make bench-peers OPTIONS=--quick` | measures small sizes in about a minute, and records nothing |
 | `make bench-large` | measures the jobs with millions of rows |
 | `make bench-hd` | measures LightGBM models of depth 6 to 18 at WoodelfHD's size |
+| `make bench-orders` | compares interactions of order three with those of shapiq, and Owen values with Shapley values |
 | `make bench-plans` | compares the estimates of `explain_plan` with times, and its choice of engine with the best |
 | `make bench-scaling` | measures and draws the scaling curves |
 | `make bench-table` | writes the recorded results into this page and the README |

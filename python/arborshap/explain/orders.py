@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def set_values(
 
 
 def largest_set_values(
-    state: State, rows: Matrix, index: str, order: int, top: int, y: NDArray[np.float64] | None = None
+    state: State, rows: Matrix, index: str, order: int, top: int, y: NDArray[Any] | None = None
 ) -> tuple[Sets, NDArray[np.intp], Array]:
     """Keep the `top` sets with the largest absolute values of each row, summed over outputs.
 
@@ -53,6 +53,8 @@ def largest_set_values(
         All sets, (sets, order); the positions of those that are kept, (rows, top); and their values,
         (rows, top[, outputs]). The largest come first; in a tie, the earlier set.
     """
+    if y is not None and len(y) != len(rows):
+        raise InputError(f"y has {len(y)} labels, but X has {len(rows)} rows")
     sets = state.core.player_sets(order)
     top = min(top, len(sets))
     several = (state.n_outputs,) if state.n_outputs > 1 else ()

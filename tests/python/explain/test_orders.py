@@ -147,6 +147,9 @@ def test_of_a_function_of_the_margins(output: Any) -> None:
             slope = (after[0] - after[1]) / (ends[0] - ends[1])
             want += slope * np.array([pair[players][0, 0] for players in result.sets]) / len(Z)
         np.testing.assert_allclose(result.values[row], want, atol=1e-9)
+    kept = explainer.interactions(X, labels if output == "log_loss" else None, index="k-SII", order=3, top=3)
+    assert kept.kept is not None
+    np.testing.assert_array_equal(np.take_along_axis(result.values, kept.kept, axis=1), kept.values)
 
 
 def test_a_softmax_is_refused() -> None:

@@ -75,7 +75,7 @@ class OrderMethods(Methods):
             sets, values = set_values(state, matrix, index, order, progress, y)
         else:
             top = whole_number("top", top, 1, 2**31, "a number of sets from 1 up, or None for all")
-            labels = None if state.rescaled is None else state.rescaled.checked_labels(y, len(matrix))
+            labels = None if y is None else np.atleast_1d(np.asarray(y))
             sets, kept, values = largest_set_values(state, matrix, index, order, top, labels)
         base = base_values_of(state, len(values), y)
         several = state.n_outputs > 1
