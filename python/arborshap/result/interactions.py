@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arborshap._util.checks import whole_number
 from arborshap.exceptions import InputError
 from arborshap.result.axes import output_labels
-from arborshap.result.unit import Unit
+from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
     from arborshap.draw.interactions import InteractionPlots
@@ -54,7 +54,7 @@ class Interactions:
     index: str
     order: int
     output_names: list[str] | None = None
-    unit: Unit = Unit()  # noqa: RUF009 (it is frozen)
+    unit: ValueUnit = ValueUnit()  # noqa: RUF009 (it is frozen)
 
     def __repr__(self) -> str:
         kept = "" if self.kept is None else f", the {self.values.shape[1]} largest of each row"
