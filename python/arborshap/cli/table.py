@@ -145,4 +145,9 @@ def choose_columns(
         known = set(model_names)
         left = [j for j, name in zip(left, spelled, strict=True) if name in known]
         spelled = [name for name in spelled if name in known]
-    return ChosenColumns([left[j] for j in order_of(spelled, model_names, where)], positions, texts or {})
+    try:
+        order = order_of(spelled, model_names, where)
+    except InputError as error:
+        is_unknown = not set(spelled) <= set(model_names)
+        raise InputError(f"{error}; --ignore-unknown skips such columns") if is_unknown else error from None
+    return ChosenColumns([left[j] for j in order], positions, texts or {})

@@ -8,14 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.exceptions import ModelError
+from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
-from arborshap.models.documents import take, take_list
+from arborshap.models.documents import check_known, take, take_list
 from arborshap.models.json import parse_json
 from arborshap.models.link import Link
 from arborshap.models.model import Model, class_names
 from arborshap.models.supported import unsupported
 
+_NODE = frozenset(
+    (
+        *("num", "weight_value", "hessian_sum", "split_value", "split_feature", "split_gain", "missing_node"),
+        *("left_child", "right_child", "is_leaf", "parent_node", "left_cats", "stats"),
+    )
+)
 _TOLERANCE = 1e-6
 """Leaves and their sums are float32."""
 
@@ -36,7 +42,7 @@ def load(model: Any) -> Model:
     builder = ForestBuilder(int(model.n_features_), len(boosters), rule="<", precision="float64")
     for output, booster in enumerate(boosters):
         for number, tree in enumerate(take_list(booster, "trees", "PerpetualBooster")):
-            _add_tree(builder, take(tree, "nodes", dict, f"tree {number}"), f"tree {number}", output)
+            add_tree(builder, take(tree, "nodes", dict, f"tree {number}"), f"tree {number}", output)
     base = [float(take(booster, "base_score", float, "PerpetualBooster")) for booster in boosters]
     names = getattr(model, "feature_names_in_", None) or None
     unnamed = [str(j) for j in range(builder.n_features)]
@@ -60,11 +66,16 @@ def load(model: Any) -> Model:
     )
 
 
-def _add_tree(builder: ForestBuilder, nodes: dict[str, Any], where: str, output: int) -> None:
+def add_tree(builder: ForestBuilder, nodes: dict[str, Any], where: str, output: int) -> None:
     """Add a tree whose nodes are numbered by the keys of a dictionary, as text; node 0 is the root."""
+    check_known({key for node in nodes.values() for key in node}, _NODE, where)
     order = sorted(nodes, key=int)
     place = {int(key): at for at, key in enumerate(order)}
     found = [nodes[key] for key in order]
+    if any(node.get("left_cats") for node in found):
+        raise UnsupportedModelError(
+            f"{where} splits on sets of categories; turn them into columns of numbers before fitting"
+        )
     is_leaf = np.array([take(node, "is_leaf", bool, where) for node in found])
 
     def children(side: str) -> list[int]:
@@ -75,8 +86,8 @@ def _add_tree(builder: ForestBuilder, nodes: dict[str, Any], where: str, output:
 
     left, right, missing = (children(side) for side in ("left_child", "right_child", "missing_node"))
     if any(at not in (a, b) for a, b, at in zip(left, right, missing, strict=True)):
-        raise unsupported(
-            builder, f"{where} has a branch of its own for missing values; fit without create_missing_branch"
+        raise UnsupportedModelError(
+            f"{where} has a branch of its own for missing values; fit without create_missing_branch"
         )
     builder.add_tree(
         left=left,

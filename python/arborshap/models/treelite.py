@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder, Precision, Rule
 from arborshap.forest.forest import Forest, as_array, frozen_copy
-from arborshap.models.documents import take, take_list
+from arborshap.models.documents import check_known, take, take_list
 from arborshap.models.json import parse_json
 from arborshap.models.link import Link
 from arborshap.models.model import Model
@@ -19,6 +19,20 @@ from arborshap.models.supported import unsupported
 
 _WHERE = "treelite model"
 _IDS = ("target_id", "class_id")
+_MODEL = frozenset(
+    (
+        *("attributes", "average_tree_output", "base_scores", "class_id", "leaf_output_type", "leaf_vector_shape"),
+        *("num_class", "num_feature", "num_target", "postprocessor", "ratio_c", "sigmoid_alpha", "target_id"),
+        *("task_type", "threshold_type", "trees"),
+    )
+)
+_NODE = frozenset(
+    (
+        *("category_list", "category_list_right_child", "comparison_op", "data_count", "default_left", "gain"),
+        *("leaf_value", "left_child", "node_id", "node_type", "right_child", "split_feature_id", "sum_hess"),
+        "threshold",
+    )
+)
 _LINKS = {
     "identity": "identity",
     "identity_multiclass": "identity",
@@ -62,10 +76,12 @@ def load(model: Any) -> Model:
 
 def read_document(document: Any, precision: Precision) -> Forest:
     """Turn a parsed dump into a forest."""
+    check_known(document if isinstance(document, dict) else (), _MODEL, _WHERE)
     trees = [take_list(tree, "nodes", f"tree {t}") for t, tree in enumerate(take_list(document, "trees", _WHERE))]
     for t, nodes in enumerate(trees):
         if not all(isinstance(node, dict) for node in nodes):
             raise ModelError(f"tree {t}: each of its nodes must be an object")
+        check_known({key for node in nodes for key in node}, _NODE, f"tree {t}")
     base = frozen_copy(f"{_WHERE}: base_scores", take_list(document, "base_scores", _WHERE), np.float64)
     # Outputs are the classes of each target, padded to the largest number of classes.
     n_targets = take(document, "num_target", int, _WHERE)

@@ -109,6 +109,55 @@ def test_catboost_exports(policy: str, tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.parametrize("where", ["treelite model", "tree 1"])
+def test_treelite_dumps(where: str) -> None:
+    treelite = pytest.importorskip("treelite")
+    from sklearn.ensemble import RandomForestRegressor
+
+    from arborshap.models.treelite import read_document
+
+    forest = RandomForestRegressor(2, max_depth=2, random_state=0).fit(GIVEN.X, GIVEN.y)
+    document = json.loads(treelite.sklearn.import_model(forest).dump_as_json(pretty_print=False))
+    read_document(document, "float64")
+    (document if where != "tree 1" else document["trees"][1]["nodes"][0])["novelty"] = 1
+    with pytest.raises(UnsupportedModelError, match=f"^{where}: {UNKNOWN}"):
+        read_document(document, "float64")
+
+
+def test_onnx_attributes() -> None:
+    from arborshap.forest.builder import ForestBuilder
+    from arborshap.models.onnx.ensemble import add_trees
+
+    whole = {"nodes_treeids": [0, 0, 0], "nodes_nodeids": [0, 1, 2], "nodes_featureids": [0, 0, 0]}
+    whole |= {"nodes_truenodeids": [1, 0, 0], "nodes_falsenodeids": [2, 0, 0], "nodes_values": [0, 0, 0]}
+    whole |= {"target_treeids": [0, 0], "target_nodeids": [1, 2], "target_ids": [0, 0], "target_weights": [1, 2]}
+    attributes: dict[str, Any] = {name: np.array(numbers) for name, numbers in whole.items()}
+    attributes["nodes_modes"] = ["BRANCH_LEQ", "LEAF", "LEAF"]
+
+    def builder_of(width: int) -> ForestBuilder:
+        return ForestBuilder(width, rule="<=", precision="float32")
+
+    add_trees(attributes, "target", builder_of, np.zeros(1), single=True)
+    with pytest.raises(UnsupportedModelError, match=f"the tree ensemble: {UNKNOWN}"):
+        add_trees({**attributes, "novelty": np.ones(3)}, "target", builder_of, np.zeros(1), single=True)
+
+
+def test_perpetual_nodes() -> None:
+    from arborshap.forest.builder import ForestBuilder
+    from arborshap.models.perpetual import add_tree
+
+    leaf = {"num": 0, "weight_value": 1.0, "split_feature": 0, "is_leaf": True}
+    root = {**leaf, "is_leaf": False, "split_value": 0.5, "left_child": 1, "right_child": 2, "missing_node": 2}
+    builder = ForestBuilder(1, rule="<", precision="float64")
+    nodes: dict[str, Any] = {"0": root, "1": leaf, "2": leaf}
+    add_tree(builder, nodes, "tree 0", 0)
+    np.testing.assert_array_equal(builder.build().margin([[0.0], [np.nan]]), [[1.0], [1.0]])
+    with pytest.raises(UnsupportedModelError, match=f"tree 0: {UNKNOWN}"):
+        add_tree(builder, {**nodes, "1": {**leaf, "novelty": 1}}, "tree 0", 0)
+    with pytest.raises(UnsupportedModelError, match="tree 0 splits on sets of categories"):
+        add_tree(builder, {**nodes, "0": {**root, "left_cats": [1]}}, "tree 0", 0)
+
+
 def test_nodes_of_scikit_learn() -> None:
     nodes = np.zeros(3, [("threshold", np.float64), ("novelty", np.uint8)])
     nodes["threshold"] = 1.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
-from arborshap.models.documents import shown
+from arborshap.models.documents import check_known, shown
 
 T = TypeVar("T")
 
@@ -26,10 +26,23 @@ _MODES = {
 }
 
 
+_KNOWN = frozenset(
+    (
+        *(f"nodes_{name}" for name in ("treeids", "nodeids", "featureids", "truenodeids", "falsenodeids", "modes")),
+        *(f"nodes_{name}" for name in ("values", "values_as_tensor", "hitrates", "hitrates_as_tensor")),
+        *("nodes_missing_value_tracks_true", "base_values", "base_values_as_tensor", "post_transform"),
+        *(f"target_{name}" for name in ("treeids", "nodeids", "ids", "weights", "weights_as_tensor")),
+        *(f"class_{name}" for name in ("treeids", "nodeids", "ids", "weights", "weights_as_tensor")),
+        *("aggregate_function", "n_targets", "classlabels_strings", "classlabels_int64s"),
+    )
+)
+
+
 def add_trees(
     attributes: Attributes, leaves: str, builder_of: Callable[[int], ForestBuilder], base: NDArray[Any], *, single: bool
 ) -> ForestBuilder:
     """Add all trees; `leaves` is the prefix of the attributes of leaves, and `single` tells float32 rows."""
+    check_known(attributes, _KNOWN, "the tree ensemble")
     nodes, n_outputs = _nodes(attributes), len(base)
     scale = _scale(attributes, len(np.unique(nodes["treeids"])))
     weights, named = _weights(attributes, leaves, nodes, n_outputs)
