@@ -24,7 +24,10 @@ LINE = "1,2,3,4\n"
         (HEADER + LINE + "1,2,3,4,5\n", "row 1 (line 3 of the file): there are 5 cells"),
         (HEADER + "1," + "x" * 99 + ",3,4\n", "column 'bmi': '" + "x" * 37 + "...' is not"),
         ("age,bmi,sugar\n1,2,3\n", "has no column 'pressure', which the model needs"),
-        ("age,bmi,pressure,sugar,pulse\n1,2,3,4,5\n", "has the column 'pulse', which the model does not know; --ignore-unknown skips"),
+        (
+            "age,bmi,pressure,sugar,pulse\n1,2,3,4,5\n",
+            "has the column 'pulse', which the model does not know; --ignore-unknown skips",
+        ),
         ("age,bmi,age,sugar\n1,2,3,4\n", "the column name 'age' is used more than once"),
         ("age;bmi;pressure;sugar\n1;2;3;4\n", "its cells look separated by ';': give --sep ';'"),
         ("0.5,1.5,2.5,3.5\n1,2,3,4\n", "its first line must name the columns"),

@@ -11,11 +11,17 @@ import os
 from pathlib import Path
 from typing import Any
 
+import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor, VotingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from arborshap import TreeExplainer
 
@@ -48,13 +54,38 @@ def explainers() -> dict[str, TreeExplainer]:
         "path-dependent": TreeExplainer(boosted),
         "probability": TreeExplainer(boosted, numbers, model_output="probability"),
     }
+    found |= recoded(frame, y)
     for name, explainer in found.items():
         explainer.metadata = {"trained": "2026-01-31", "case": name}
     return found
 
 
+def recoded(frame: Any, y: Any) -> dict[str, TreeExplainer]:
+    """Make explainers of models that do something to rows before their trees see them."""
+    boosted = xgboost.XGBRegressor(n_estimators=3, max_depth=3, n_jobs=1, enable_categorical=True, max_cat_to_onehot=1)
+    hist = HistGradientBoostingRegressor(max_iter=3, max_depth=3, categorical_features="from_dtype")
+    text = frame.astype({"town": str})
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["town"]), (SimpleImputer(), ["size", "age"]), sparse_threshold=0
+    )
+    forest = make_pipeline(encoder, RandomForestRegressor(3, max_depth=3, random_state=0))
+    catboosted = catboost.CatBoostRegressor(
+        iterations=3, depth=3, verbose=0, allow_writing_files=False, cat_features=["town"], max_ctr_complexity=1
+    )
+    models = {
+        "categories-of-XGBoost": (boosted.fit(frame, y), frame),
+        "positions-of-categories": (hist.fit(frame, y), frame),
+        "categories-of-CatBoost": (catboosted.fit(text, y), text),
+        "pipeline": (forest.fit(text, y), text),
+        "members": (VotingRegressor([("boosted", boosted), ("forest", forest)]).fit(frame, y), frame),
+    }
+    return {name: TreeExplainer(model, rows) for name, (model, rows) in models.items()}
+
+
 def rows_for(explainer: TreeExplainer) -> list[dict[str, Any]]:
-    return [{name: row[name] for name in explainer.data_names} for row in ROWS]
+    rows = [{name: row[name] for name in explainer.data_names} for row in ROWS]
+    # CatBoost refuses a missing category.
+    return [{**row, "town": "Chur"} for row in rows] if "catboost" in explainer.facts().library else rows
 
 
 def test_write_missing_files() -> None:
@@ -75,7 +106,8 @@ FILES = sorted(FOLDER.glob("*.explainer"))
 
 def test_there_are_files_of_every_kind() -> None:
     kinds = {path.stem.partition("-")[2] for path in FILES}
-    assert kinds >= {"categories", "groups", "path-dependent", "probability"}
+    assert kinds >= {"categories", "groups", "path-dependent", "probability", "pipeline", "members"}
+    assert kinds >= {"categories-of-XGBoost", "positions-of-categories", "categories-of-CatBoost"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -123,6 +123,8 @@ def test_numbers_that_are_categories_are_given_as_text() -> None:
 def test_columns_of_dicts_are_those_of_the_model(explainer: TreeExplainer) -> None:
     with pytest.raises(InputError, match="X: row 1 has no 'town' and has 'city', which the model does not know"):
         explainer.shap_values([RECORDS[0], {"size": 1.0, "city": "Chur", "member": False}])
+    with pytest.raises(InputError, match="X: row 1 has 'city', which the model does not know"):
+        explainer.shap_values([RECORDS[0], {**RECORDS[1], "city": "Chur"}])
 
 
 def test_dicts_without_categories() -> None:
