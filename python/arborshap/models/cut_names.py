@@ -1,8 +1,8 @@
 """The names of categories in XGBoost's files, which XGBoost writes wrongly if they go beyond ASCII.
 
-From a pandas frame, XGBoost (up to 3.4 at least) joins the UTF-8 bytes of all names, but counts and cuts them by
-characters: of "Zürich" and "Bern" it keeps "Züric" and "hBer". The names at the end are lost. A frame that holds the
-same categories in the same order shows what the names were.
+From a pandas frame, some versions of XGBoost (3.2, but not 3.4.1) join the UTF-8 bytes of all names, but count and
+cut them by characters: of "Zürich" and "Bern" they keep "Züric" and "hBer". The names at the end are lost. A frame that
+holds the same categories in the same order shows what the names were.
 """
 
 from __future__ import annotations
