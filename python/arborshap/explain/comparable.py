@@ -147,6 +147,11 @@ def reader_of_model(model: Any, columns: Columns, settings: Settings) -> Reader:
     """Return the reader of a model, or of an explainer's model, whose populations have these columns."""
     state = getattr(model, "state", None)
     if isinstance(state, State):
+        if state.n_background == 0:
+            raise InputError(
+                "a path-dependent explainer compares nothing with a population, because it has no background; give the "
+                "model, or an explainer with a background"
+            )
         return state.reader
     reader, _ = Reader.of(
         model,

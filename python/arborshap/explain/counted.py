@@ -53,6 +53,7 @@ def counted(model: Any, populations: Any, what: str, options: Options) -> dict[s
         checked_choice("model_output", options.model_output, MODEL_OUTPUTS)
     state = getattr(model, "state", None)
     if isinstance(state, State):
+        reader_of_model(model, state.columns, options.settings)  # refuses a path-dependent explainer
         possible = options.model_output in (None, "raw", state.model_output)
         if options.groups is not None or not possible:
             raise InputError("an explainer brings its own groups and model_output; leave them out")

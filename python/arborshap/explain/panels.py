@@ -61,7 +61,7 @@ class Panels:
         if not isinstance(output, SumOfTerms):
             raise InputError(
                 f"model_output={output.name!r} of a softmax needs background rows, because its pairs are computed one "
-                "by one; give rows instead of a Background"
+                "by one; give rows to a TreeExplainer instead of a Background, or use model_output='raw'"
             )
         return cls(output, forest, margin_ranges(forest), coarse)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.checks import whole_number
 from arborshap.exceptions import InputError
 from arborshap.result.comparison import Comparison, frame_of_columns, long_columns, position_of
 from arborshap.result.explanation import Explanation
@@ -57,6 +58,8 @@ class Drift(Comparison):
 
         Of several outputs, the one that moved most counts.
         """
+        if k is not None:
+            k = whole_number("k", k, 1, 2**62, "a whole number from 1 up, or None for all")
         flat = np.moveaxis(self.values, 1, -1).reshape(-1, len(self.feature_names))
         at = np.abs(flat).argmax(axis=0)
         largest = flat[at, np.arange(len(at))]

@@ -137,6 +137,11 @@ def test_bad_input() -> None:
             call(MODEL, COHORTS, "last")  # type: ignore[arg-type]
         with pytest.raises(InputError, match="brings its own"):
             call(TreeExplainer(MODEL, X), COHORTS, model_output="prediction")
+        with pytest.raises(InputError, match="path-dependent explainer"):
+            call(TreeExplainer(MODEL), COHORTS)
+    part = Background.from_bytes(Background(MODEL, X).to_bytes())
+    with pytest.raises(InputError, match="path-dependent explainer"):
+        part.contrast(part, model=TreeExplainer(MODEL))
     other = RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, Y > 0)
     with pytest.raises(InputError, match="do not belong together"):
         cohort_contrasts(MODEL, COHORTS | {"c": Background(other, X)})
@@ -152,5 +157,7 @@ def test_bad_input() -> None:
         found.contrast("a", "b")
     with pytest.raises(InputError, match="name the cohort"):
         cohort_contrasts(MODEL, COHORTS, "each other").contrast("a")
+    with pytest.raises(InputError, match="k must be"):
+        drift_contributions(MODEL, COHORTS).ranked(0)
     with pytest.raises(InputError, match="first period"):
         drift_contributions(MODEL, COHORTS).contrast("a")
