@@ -4,7 +4,6 @@ The code of the page makes the explainers; a headless Chromium opens what the to
 """
 
 import os
-import re
 import sys
 import tempfile
 import threading
@@ -20,7 +19,6 @@ from werkzeug.serving import make_server
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tools.md"
 IMAGES = ROOT / "docs" / "images"
-BLOCK = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 PLOTS = "return document.querySelectorAll('.main-svg').length"
 STYLE = """
@@ -75,13 +73,12 @@ def bootstrap() -> str:
 
 def main() -> None:
     from support.browser import chromium
+    from support.pages import run
 
-    names: dict[str, Any] = {"__name__": "__main__"}
     os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        for block in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
-            exec(compile(block, str(PAGE), "exec"), names)
+        names = run(PAGE, "py")
         names["smart"].init_app()
         (IMAGES / "tools-mlflow.png").write_bytes(names["result"].artifacts["arborshap_importance.png"].content)
         with chromium() as browser:

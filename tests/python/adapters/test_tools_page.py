@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ pytest.importorskip("explainerdashboard", reason="`make test-tools` brings expla
 pytest.importorskip("mlflow", reason="`make test-tools` brings MLflow along")
 
 from support.browser import Browser, chromium
+from support.pages import blocks, run
 from support.places import DOCS, ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -25,7 +24,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 from tool_pictures import PLOTS, served
 
 PAGE = DOCS / "tools.md"
-BLOCK = re.compile(r"^```py\n(?P<code>.*?)^```$(?:\n+```text\n(?P<shown>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +33,7 @@ def names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         patch.chdir(tmp_path_factory.mktemp("page"))
         patch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        names: dict[str, Any] = {"__name__": "__main__"}
-        text = PAGE.read_text(encoding="utf-8")
-        for block in BLOCK.finditer(text):
-            printed, line = io.StringIO(), text.count("\n", 0, block.start("code"))
-            with redirect_stdout(printed):
-                exec(compile("\n" * line + block["code"], str(PAGE), "exec"), names)
-            if block["shown"] is not None:
-                assert printed.getvalue() == block["shown"], f"tools.md, line {line + 1}"
+        names = run(PAGE, "py")
         yield names
     names["mlflow"].set_tracking_uri(None)
 
@@ -60,8 +51,7 @@ def open_page(browser: Browser, address: str) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_page_runs_and_every_fence_is_run(names: dict[str, Any]) -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert len(BLOCK.findall(text)) == text.count("```py") >= 6
+    assert len(blocks(PAGE, "py")) == PAGE.read_text(encoding="utf-8").count("```py") >= 6
     assert names["explanations"].shape[1] == names["X"].shape[1] + 1
 
 

@@ -2,58 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import re
 import subprocess
 import sys
-from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from support.pages import blocks, name_of, run
 from support.places import ROOT
 
 PAGES = [ROOT / "README.md", ROOT / "llms.txt", *sorted((ROOT / "docs").glob("*.md"))]
 PROSE = [*PAGES, ROOT / "DESIGN.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
-# A block of code; if a block of plain text follows, that is what the code prints.
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n+```text\n(?P<shown>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?://)(?P<path>[^)#\s]*)(?:#(?P<section>[^)]*))?\)")
 HEADING = re.compile(r"^#+ (?P<text>.*)$", re.MULTILINE)
 FILE = re.compile(r"`((?:src|python|tests|benches|scripts|docs)/[\w./-]*)`")
-
-
-@dataclass(frozen=True)
-class Block:
-    line: int
-    code: str
-    shown: str | None
-
-
-def blocks(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
-    found = BLOCK.finditer(text)
-    return [Block(text.count("\n", 0, match.start("code")), match["code"], match["shown"]) for match in found]
-
-
-def name_of(page: Path) -> str:
-    return page.relative_to(ROOT).as_posix()
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_of)
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for block in blocks(page):
-        printed = io.StringIO()
-        with redirect_stdout(printed):
-            # Empty lines before it, so that a traceback names the line of the page.
-            exec(compile("\n" * block.line + block.code, str(page), "exec"), names)
-        if block.shown is not None:
-            assert printed.getvalue() == block.shown, f"{name_of(page)}, line {block.line + 1}"
+    run(page)
 
 
 def test_no_code_is_passed_over() -> None:
