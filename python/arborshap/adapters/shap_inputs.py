@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+import cloudpickle
 import numpy as np
 import pandas as pd
 import shap
 from numpy.typing import NDArray
-from shap._serializable import Deserializer, Serializer
 from shap.explainers._tree import TreeEnsemble
 from shap.utils._exceptions import InvalidFeaturePerturbationError, InvalidModelError
 
@@ -278,17 +278,21 @@ def names_for_plots(X: Any, explanation: arborshap.Explanation, names: Sequence[
 
 
 def save_to(out_file: Any, explainer: arborshap.TreeExplainer, given: Given, model_output: Any, saver: Any) -> None:
-    """Write an explainer in a block of shap's own format."""
-    with Serializer(out_file, "arborshap.TreeExplainer", version=0) as block:
-        block.save("explainer", explainer)
-        block.save("data", given.data)
-        block.save("model_output", model_output)
-        block.save("model", given.model, "auto" if saver is None or saver == ".save" else saver)
+    """Write an explainer to an open file; the model is written by `saver`, or not at all if that is false."""
+    kept = given if saver is None or saver == ".save" else Given(None, given.data)
+    cloudpickle.dump({"version": 1, "explainer": explainer, "given": kept, "model_output": model_output}, out_file)
+    if callable(saver):
+        saver(given.model, out_file)
 
 
-def load_from(in_file: Any, model_loader: Any) -> dict[str, Any]:
-    """Read what `save_to` wrote, as arguments of the constructor."""
-    with Deserializer(in_file, "arborshap.TreeExplainer", min_version=0, max_version=0) as block:
-        explainer, data = block.load("explainer"), block.load("data")
-        model_output, model = block.load("model_output"), block.load("model", model_loader)
-    return {"model": Loaded(explainer, model), "data": data, "model_output": model_output}
+def load_from(in_file: Any, loader: Any) -> dict[str, Any]:
+    """Read what `save_to` wrote, as arguments of the constructor; `loader` reads the model, if it is given."""
+    saved = cloudpickle.load(in_file)
+    if not isinstance(saved, dict) or saved.get("version") != 1:
+        raise InputError("this file holds no explainer of arborshap.adapters.shap, or one of a later release")
+    model = loader(in_file) if callable(loader) else saved["given"].model
+    return {
+        "model": Loaded(saved["explainer"], model),
+        "data": saved["given"].data,
+        "model_output": saved["model_output"],
+    }
