@@ -99,7 +99,7 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
                 "approximate": inputs.is_asked_for(approximate),
                 "link": link,
             }
-            with inputs.errors_of_shap(model):
+            with inputs.errors_of_shap(model, output):
                 self.explainer = inputs.explainer_of(model, data, output.name, settings)
         self.model_output = model_output
         self.feature_names = feature_names

@@ -156,11 +156,13 @@ def missing_in(rows: Array) -> NDArray[np.bool_]:
 
 
 @contextmanager
-def errors_of_shap(model: Any) -> Iterator[None]:
+def errors_of_shap(model: Any, output: ChosenOutput) -> Iterator[None]:
     """Raise shap's own error for a model that is not supported, since callers may expect that."""
     try:
         yield
     except UnsupportedModelError as error:
+        if output.name != "raw":
+            raise  # it may be the output that the model does not have
         raise InvalidModelError(f"Model type not yet supported by TreeExplainer: {type(model)}: {error}") from error
 
 

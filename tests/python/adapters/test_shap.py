@@ -234,6 +234,8 @@ class TestRefusals:
 
         with pytest.raises(InvalidModelError, match=r"Model type not yet supported by TreeExplainer: .*LinearReg"):
             TreeExplainer(LinearRegression().fit(FRAME, Y))
+        with pytest.raises(arborshap.UnsupportedModelError, match="model_output='log_loss': the margins of this"):
+            TreeExplainer(REGRESSOR, FRAME, model_output="log_loss")
         with pytest.raises(InvalidFeaturePerturbationError, match="not 'random'"):
             TreeExplainer(REGRESSOR, feature_perturbation="random")
         assert not TreeExplainer.supports_model_with_masker(LinearRegression(), None)
