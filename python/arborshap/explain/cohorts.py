@@ -9,7 +9,7 @@ import numpy as np
 
 from arborshap._util.checks import checked_choice
 from arborshap.explain.background import Background
-from arborshap.explain.counted import Options, compiled_populations, counted, stacked_errors
+from arborshap.explain.counted import Options, compiled_populations, counted, shared_fields, stacked_errors
 from arborshap.explain.labels import OutputName
 from arborshap.explain.population import Population, change_error, mean_change
 from arborshap.explain.values import without_single_output
@@ -82,16 +82,10 @@ def cohort_contrasts(
     return CohortContrasts(
         names=names,
         against=against,
-        values=without_single_output(state, values),
-        standard_error=None if errors is None else without_single_output(state, errors),
         means=without_single_output(state, np.stack([population.base for population in ours])),
         reference_means=without_single_output(state, np.stack(others)),
         n_rows=[len(parts[name]) for name in names],
-        feature_names=list(state.columns.player_names),
-        output_names=None if state.n_outputs == 1 or state.output_names is None else list(state.output_names),
-        index=index,
-        model_output=state.model_output,
-        unit=state.unit,
+        **shared_fields(state, values, errors, index),
     )
 
 

@@ -19,6 +19,7 @@ from arborshap.explain.population import Population
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State
+from arborshap.explain.values import without_single_output
 from arborshap.explain.weighted import shared_memory
 from arborshap.game.groups import Groups
 
@@ -109,3 +110,19 @@ def stacked_errors(errors: list[NDArray[np.float64] | None]) -> NDArray[np.float
     return (
         None if any(error is None for error in errors) else np.stack([error for error in errors if error is not None])
     )
+
+
+def shared_fields(
+    state: State, values: NDArray[np.float64], errors: NDArray[np.float64] | None, index: str
+) -> dict[str, Any]:
+    """Return what every result of a comparison has: see `arborshap.result.comparison.Comparison`."""
+    several = state.n_outputs > 1 and state.output_names is not None
+    return {
+        "values": without_single_output(state, values),
+        "standard_error": None if errors is None else without_single_output(state, errors),
+        "feature_names": list(state.columns.player_names),
+        "output_names": list(state.output_names or ()) if several else None,
+        "index": index,
+        "model_output": state.model_output,
+        "unit": state.unit,
+    }
