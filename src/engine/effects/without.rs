@@ -55,13 +55,14 @@ pub(crate) fn without(setting: &Setting<'_>, margins: &[f64]) -> Result<Vec<f64>
     job.progress.begin(rows.len().div_ceil(PIECE));
     job.workers.fill(&mut out, PIECE * p * k, |piece, out| {
         let first = piece * PIECE;
+        let mut piece = Piece { cumulated: &cumulated, first, n_outputs: k, shares: Vec::new() };
         for tree in &compiled.trees {
             let may_fail = tree.players.iter().map(|&player| cumulated[player as usize].is_some()).collect();
             let budget = Budget { tree, may_fail, free: None };
             for some in stretches(out.len() / (p * k).max(1)) {
                 let some = first + some.start..first + some.end;
                 with_codes!(rows.codes(), codes => walk(&budget, rows, codes, some, |arrival| {
-                    add(tree, arrival, &cumulated, first, k, out);
+                    piece.add(tree, arrival, out);
                 }));
             }
         }
@@ -80,36 +81,38 @@ pub(crate) fn without(setting: &Setting<'_>, margins: &[f64]) -> Result<Vec<f64>
     Ok(out)
 }
 
-/// Adds what a leaf gives: without a player, its value times the share of the background, instead of its value.
-fn add(
-    tree: &CompiledTree,
-    arrival: &Arrival<'_>,
-    cumulated: &[Option<Cumulated>],
+/// What a leaf gives to the rows of a piece.
+struct Piece<'a> {
+    cumulated: &'a [Option<Cumulated>],
+    /// The first row of the piece.
     first: usize,
-    k: usize,
-    out: &mut [f64],
-) {
-    let leaf = Leaf::of(tree, arrival.leaf);
-    let share = |player: u32| {
-        let game = tree.players[player as usize] as usize;
-        cumulated[game].as_ref().map(|cumulated| (game, cumulated.share(arrival.interval(player))))
-    };
-    // The shares are needed for every row that failed nobody.
-    let all: Vec<(usize, f64)> = if arrival.walkers.iter().any(|walker| walker.failed().is_none()) {
-        arrival.players.iter().filter_map(|&player| share(player)).collect()
-    } else {
-        Vec::new()
-    };
-    let p = cumulated.len();
-    for walker in arrival.walkers {
-        let row = (walker.row as usize - first) * p;
-        if let Some(failed) = walker.failed() {
-            if let Some((player, share)) = share(failed) {
-                leaf.add(share, out, row + player, k);
-            }
-        } else {
-            for &(player, share) in &all {
-                leaf.add(share - 1.0, out, row + player, k);
+    n_outputs: usize,
+    /// The share of the background that satisfies each player of the path, by its number in the tree.
+    shares: Vec<f64>,
+}
+
+impl Piece<'_> {
+    /// Adds what a leaf gives: without a player, its value times the share of the background, instead of its value.
+    fn add(&mut self, tree: &CompiledTree, arrival: &Arrival<'_>, out: &mut [f64]) {
+        let leaf = Leaf::of(tree, arrival.leaf);
+        let (p, k) = (self.cumulated.len(), self.n_outputs);
+        self.shares.resize(tree.players.len(), 0.0);
+        for &player in arrival.players {
+            let cumulated = &self.cumulated[tree.players[player as usize] as usize];
+            // Without a share of its own, a player is not failed by any row that arrives, and nothing is to be added.
+            let share = cumulated.as_ref().map_or(1.0, |cumulated| cumulated.share(arrival.interval(player)));
+            self.shares[player as usize] = share;
+        }
+        for walker in arrival.walkers {
+            let row = (walker.row as usize - self.first) * p;
+            let mut give =
+                |player: u32, share: f64| leaf.add(share, out, row + tree.players[player as usize] as usize, k);
+            if let Some(failed) = walker.failed() {
+                give(failed, self.shares[failed as usize]);
+            } else {
+                for &player in arrival.players {
+                    give(player, self.shares[player as usize] - 1.0);
+                }
             }
         }
     }
