@@ -130,8 +130,8 @@ bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, de
 	$(PEERS) benches/python/scaling.py $(OPTIONS)
 
 .PHONY: bench-orders
-bench-orders: .venvs/shapiq/.wheel ## Compare interactions of order three with shapiq's, and Owen values with Shapley values
-	.venvs/shapiq/bin/python benches/python/orders.py $(OPTIONS)
+bench-orders: .venvs/peers/.wheel ## Compare interactions of order three with shapiq's, and Owen values with Shapley values
+	$(PEERS) benches/python/orders.py $(OPTIONS)
 
 .PHONY: bench-plans
 bench-plans: .venv/.native ## Compare the estimates of plans with measured times, and the engines chosen with the fastest
@@ -250,15 +250,6 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 .venvs/peers/.ready: benches/python/peers.txt
 	"$$(scripts/pythons.sh --newest)" -m venv --clear .venvs/peers
 	$(PEERS) -m pip install --quiet --requirement $<
-	touch $@
-
-.venvs/shapiq/.ready: benches/python/shapiq.txt
-	$(call venv,.venvs/shapiq)
-	.venvs/shapiq/bin/python -m pip install --quiet --requirement $<
-	touch $@
-
-.venvs/shapiq/.wheel: .venvs/shapiq/.ready target/wheel/.built
-	.venvs/shapiq/bin/python -m pip install --quiet --force-reinstall --no-deps target/wheel/*.whl
 	touch $@
 
 .venvs/peers/.wheel: .venvs/peers/.ready target/wheel/.built
