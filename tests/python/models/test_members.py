@@ -119,6 +119,11 @@ def test_members_read_rows_of_every_kind(name: str) -> None:
     records = rows[:4].astype({"town": object}).to_dict("records")
     for given in (rows[:4][list(rows)[::-1]], pl.from_arrow(arrow), arrow, records):
         np.testing.assert_array_equal(explainer.shap_values(given), expected)
+    for one in (explainer, TreeExplainer.from_bytes(explainer.to_bytes())):
+        assert one.shap_values(rows[:0]).shape == (0, 4)
+        np.testing.assert_array_equal(one.shap_values(records[:1]), expected[:1])
+    with pytest.raises(InputError, match="data has no rows"):
+        TreeExplainer(made, rows[:0])
 
 
 def test_classes_and_probabilities_of_pipelines_that_vote() -> None:

@@ -54,6 +54,8 @@ class PipedRecoding:
 
     def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Recode rows."""
+        if not rows.shape[0]:  # scikit-learn refuses to transform no rows
+            return np.empty((0, len(self.sources)))
         return np.asarray(self.features(self.transformed(rows)), np.float64)
 
     def describe(self) -> dict[str, Any]:
@@ -137,6 +139,8 @@ class ReplayedRecoding:
 
     def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Recode rows."""
+        if not rows.shape[0]:
+            return np.empty((0, len(self.sources)))
         raw = RawRows.read(rows, "rows", self.column_names, self.n_columns)
         made = self.replay.made_of(raw.as_array() if self.replay.wants_array else raw.rows, "rows")
         table = for_the_model(made, self.sparse_zero_is_missing, "rows")
