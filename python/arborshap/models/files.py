@@ -87,6 +87,10 @@ def _load_document(content: bytes, what: str, limits: Limits) -> Model:
     if isinstance(parsed, dict) and isinstance(parsed.get("booster_str"), str):  # gpboost, with random effects
         fixed = load_text(parsed["booster_str"].encode(), what)
         return replace(fixed, library="gpboost JSON", link=Link("fixed effect of a mixed model"))
+    if isinstance(parsed, dict) and "tree_info" in parsed and "max_feature_idx" in parsed:
+        raise UnsupportedModelError(
+            f"{what} is what LightGBM's dump_model returns; save the model with save_model instead"
+        )
     document = xgboost_document.read_document(parsed)
     return Model(
         forest=document.forest,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import zipfile
 from pathlib import Path
@@ -103,6 +104,17 @@ def test_a_linear_booster_is_refused() -> None:
     booster = xgboost.train({"booster": "gblinear"}, xgboost.DMatrix(np.nan_to_num(given.X), given.y), 2)
     with pytest.raises(UnsupportedModelError, match="gblinear, a linear model"):
         load(booster)
+
+
+def test_a_dump_of_lightgbm_is_refused(tmp_path: Path) -> None:
+    import lightgbm
+
+    booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(data().X, data().y), 2)
+    (tmp_path / "dump.json").write_text(json.dumps(booster.dump_model()))
+    with pytest.raises(
+        UnsupportedModelError, match=r"'dump\.json' is what LightGBM's dump_model returns; save the model"
+    ):
+        load(tmp_path / "dump.json")
 
 
 def test_linear_leaves_are_refused(tmp_path: Path) -> None:
