@@ -213,11 +213,15 @@ def test_the_same_bits_for_any_threads_and_batch() -> None:
 
 
 def test_agrees_with_shapiq() -> None:
+    """Every index against a background, and the two that shapiq has without one."""
     shapiq = pytest.importorskip("shapiq")
     model = RandomForestRegressor(n_estimators=3, max_depth=4, random_state=0).fit(rows(), target())
-    for index in ("SII", "k-SII"):
-        theirs = shapiq.TreeExplainer(model, max_order=3, index=index).explain(rows()[200])
-        result = TreeExplainer(model).interactions(rows()[200:201], index=index, order=3)
+    x, background = rows()[200], rows()[:50]
+    against: dict[str, Any] = {"mode": "interventional", "reference_dataset": background}
+    cases = [*((index, background, against) for index in INDICES), *((index, None, {}) for index in ("SII", "k-SII"))]
+    for index, data, options in cases:
+        theirs = shapiq.TreeExplainer(model, max_order=3, index=index, **options).explain(x)
+        result = TreeExplainer(model, data).interactions(x, index=index, order=3)  # type: ignore[arg-type]
         ours = result.to_shapiq()
         for players in result.sets:
-            assert ours[players] == pytest.approx(theirs[players], abs=1e-6), (index, players)
+            assert ours[players] == pytest.approx(theirs[players], abs=1e-10), (index, players)
