@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib import pyplot
 
 from support.pages import blocks, name_of, run
 from support.places import ROOT
@@ -24,7 +25,10 @@ FILE = re.compile(r"`((?:src|python|tests|benches|scripts|docs)/[\w./-]*)`")
 def test_code_runs_and_prints_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    run(page)
+    try:
+        run(page)
+    finally:
+        pyplot.close("all")  # matplotlib counts the figures of all pages
 
 
 def test_no_code_is_passed_over() -> None:
