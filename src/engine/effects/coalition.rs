@@ -25,8 +25,8 @@ pub(crate) fn coalition(setting: &Setting<'_>, members: &[bool]) -> Result<Vec<f
         let mut sums = zeros("a partial sum", &[rows.len(), k])?;
         for tree in &compiled.trees[shares[share].clone()] {
             let members: Vec<bool> = tree.players.iter().map(|&player| members[player as usize]).collect();
-            let at_leaf = |leaf: usize, some_rows: &[u32], some_background: &[u32]| {
-                let weight: f64 = some_background.iter().map(|&row| background.weight(row as usize)).sum();
+            let weight = |some: &[u32]| some.iter().map(|&row| background.weight(row as usize)).sum();
+            let at_leaf = |leaf: usize, some_rows: &[u32], weight: f64| {
                 let leaf = Leaf::of(tree, leaf);
                 for &row in some_rows {
                     leaf.add(weight / total, &mut sums, row as usize, k);
@@ -35,7 +35,7 @@ pub(crate) fn coalition(setting: &Setting<'_>, members: &[bool]) -> Result<Vec<f
             with_codes!(rows.codes(), codes => {
                 let theirs = Code::unwrap(background.rows.codes()).expect("all rows of a forest have codes of one width");
                 let (x, z) = (Descent::new(rows, codes), Descent::new(background.rows, theirs));
-                walk(tree, &members, x, z, at_leaf);
+                walk(tree, &members, x, z, weight, at_leaf);
             });
             job.progress.step()?;
         }
@@ -91,36 +91,44 @@ struct Todo {
     at: Child,
     rows: Range<usize>,
     background: Range<usize>,
+    /// The weight of that background, which changes only where it divides.
+    weight: f64,
     /// How much of the two lists is still needed.
     keep: [usize; 2],
 }
 
-/// Takes rows and background down a tree, and calls `at_leaf` where both arrive.
+/// Takes rows and background down a tree, and calls `at_leaf` where both arrive: with the leaf, the rows and the weight of
+/// the background there.
 fn walk<C: Code>(
     tree: &CompiledTree,
     members: &[bool],
     mut x: Descent<'_, C>,
     mut z: Descent<'_, C>,
-    mut at_leaf: impl FnMut(usize, &[u32], &[u32]),
+    weight_of: impl Fn(&[u32]) -> f64,
+    mut at_leaf: impl FnMut(usize, &[u32], f64),
 ) {
     let keep = [x.list.len(), z.list.len()];
-    let mut todo = vec![Todo { at: tree.root, rows: x.all(), background: z.all(), keep }];
-    while let Some(Todo { at, rows, background, keep }) = todo.pop() {
+    let weight = weight_of(&z.list);
+    let mut todo = vec![Todo { at: tree.root, rows: x.all(), background: z.all(), weight, keep }];
+    while let Some(Todo { at, rows, background, weight, keep }) = todo.pop() {
         x.list.truncate(keep[0]);
         z.list.truncate(keep[1]);
         match at.place() {
-            Place::Leaf(leaf) => at_leaf(leaf, &x.list[rows], &z.list[background]),
+            Place::Leaf(leaf) => at_leaf(leaf, &x.list[rows], weight),
             Place::Split(n) => {
                 let split = &tree.splits[n];
                 let sides = if members[split.player as usize] {
-                    x.divide(rows, split.test).map(|rows| (rows, background.clone()))
+                    x.divide(rows, split.test).map(|rows| (rows, background.clone(), weight))
                 } else {
-                    z.divide(background, split.test).map(|background| (rows.clone(), background))
+                    z.divide(background, split.test).map(|background| {
+                        let weight = weight_of(&z.list[background.clone()]);
+                        (rows.clone(), background, weight)
+                    })
                 };
-                for (at, (rows, background)) in [split.right, split.left].into_iter().zip(sides) {
+                for (at, (rows, background, weight)) in [split.right, split.left].into_iter().zip(sides) {
                     if !rows.is_empty() && !background.is_empty() {
                         let keep = [keep[0].max(rows.end), keep[1].max(background.end)];
-                        todo.push(Todo { at, rows, background, keep });
+                        todo.push(Todo { at, rows, background, weight, keep });
                     }
                 }
             }
