@@ -53,7 +53,6 @@ macro_rules! word {
         }
     };
 }
-word!(u16, 0x9E37);
 word!(u32, 0x9E37_79B1);
 word!(u64, 0x9E37_79B9_7F4A_7C15);
 

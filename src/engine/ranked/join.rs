@@ -57,12 +57,13 @@ impl Rules {
 #[inline(always)]
 pub(super) fn join<P: Word, L: Lane>(
     players: usize,
-    values: Vec<f64>,
+    values: impl Iterator<Item = f64>,
     [z, x]: [&[P]; 2],
     weights: Option<&[f64]>,
     rules: &Rules,
     room: &mut Room<P, L>,
-) -> Worth {
+    out: &mut Worth,
+) {
     let Room { distinct, sums, counts, join } = room;
     sums.clear();
     distinct.find(players, z, |row, number| {
@@ -77,30 +78,30 @@ pub(super) fn join<P: Word, L: Lane>(
     } else {
         join.prepare(distinct.patterns(), sums);
     }
-    let mut numbers = vec![0; x.len()];
-    distinct.find(players, x, |row, number| numbers[row] = number);
-    let cells = if rules.order == 1 { players } else { pair(players, 0) };
-    let width = cells.div_ceil(4);
-    let mut groups = vec![[0.0; 4]; distinct.patterns().len() * width];
+    out.numbers.resize(x.len(), 0);
+    distinct.find(players, x, |row, number| out.numbers[row] = number);
+    out.factors.clear();
+    out.factors.extend(values);
+    out.width = if rules.order == 1 { players } else { pair(players, 0) };
+    out.gains.clear();
+    out.gains.resize(distinct.patterns().len() * out.width, 0.0);
     if counted {
-        counts.rows(distinct.patterns(), &rules.coefficients, groups.as_flattened_mut(), 4 * width);
-    } else {
-        for (&s, out) in distinct.patterns().iter().zip(groups.chunks_exact_mut(width)) {
-            let out = out.as_flattened_mut();
-            macro_rules! by_bytes {
-                ($($n:literal)*) => { match players.div_ceil(8) {
-                    $(..=$n => join.singles::<$n>(s, rules, out),)*
-                    _ => unreachable!("a pattern has at most 64 players"),
-                } };
-            }
-            if rules.order == 2 {
-                join.pairs(s, rules, players, out);
-            } else {
-                by_bytes!(1 2 3 4 6 8);
-            }
+        counts.rows(distinct.patterns(), &rules.coefficients, &mut out.gains, out.width);
+        return;
+    }
+    for (&s, out) in distinct.patterns().iter().zip(out.gains.chunks_exact_mut(out.width)) {
+        macro_rules! by_bytes {
+            ($($n:literal)*) => { match players.div_ceil(8) {
+                $(..=$n => join.singles::<$n>(s, rules, out),)*
+                _ => unreachable!("a pattern has at most 64 players"),
+            } };
+        }
+        if rules.order == 2 {
+            join.pairs(s, rules, players, out);
+        } else {
+            by_bytes!(1 2 3 4 6 8);
         }
     }
-    Worth { numbers, groups, width, outputs: 1, factors: values }
 }
 
 /// Room for one leaf after another.
@@ -112,8 +113,8 @@ pub(super) struct Room<P, L> {
     join: Join<P>,
 }
 
-impl<P: Word, L: Lane> Room<P, L> {
-    pub(super) fn new() -> Self {
+impl<P: Word, L: Lane> Default for Room<P, L> {
+    fn default() -> Self {
         Self { distinct: Distinct::new(), sums: Vec::new(), counts: LeafCounts::new(), join: Join::new() }
     }
 }

@@ -94,6 +94,9 @@ pub(super) struct Layout {
     /// The most players on the path to a leaf of either kind.
     pub(super) positions: [usize; 2],
     pub(super) slots: usize,
+    /// How many outputs are worked out. If the values of every leaf have the same sum, as probabilities do, players move one
+    /// output by the opposite of what they move all others by, so the last one follows from these.
+    pub(super) outputs: usize,
 }
 
 impl Layout {
@@ -106,6 +109,7 @@ impl Layout {
             joined: Vec::new(),
             positions: [0; 2],
             slots: 1,
+            outputs: tree.width - usize::from(sums_are_equal(tree)),
         };
         let mut path = Path::new(tree.players.len());
         // A split to enter and its slot, or a split to leave.
@@ -171,6 +175,14 @@ impl Layout {
         site.ranked[1] = self.ranked.len() as u32;
         site.joined[1] = self.joined.len() as u32;
     }
+}
+
+/// Whether the values of every leaf have the same sum, up to rounding.
+fn sums_are_equal(tree: &CompiledTree) -> bool {
+    let sums = || tree.values.chunks_exact(tree.width).map(|values| values.iter().sum::<f64>());
+    let (least, most) = sums().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), sum| (a.min(sum), b.max(sum)));
+    let largest = tree.values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    tree.width > 1 && most - least <= 4.0 * f64::EPSILON * largest
 }
 
 fn leaf(child: Child) -> Option<u32> {

@@ -20,8 +20,9 @@
 //! | `leaf` | a leaf with more players, by ranked counts of its own |
 //! | `join`, `distinct` | a leaf with many players: the distinct patterns that meet |
 //! | `pass` | the tables that are built, used and dropped together |
-//! | `worth` | what the distinct patterns of rows get, and which pattern each row has |
-//! | `read` | a block of rows reads what it gets |
+//! | `worth` | what the distinct patterns of rows get at a leaf, and which pattern each row has |
+//! | `read` | some blocks of rows read what they get |
+//! | `pool` | arrays that are kept from pass to pass |
 
 mod coefficients;
 mod counts;
@@ -30,6 +31,7 @@ mod join;
 mod layout;
 mod leaf;
 mod pass;
+mod pool;
 mod read;
 mod table;
 mod walk;
@@ -43,10 +45,12 @@ use crate::job::Workers;
 use crate::memory::zeroed;
 use crate::simd::widest;
 use coefficients::{Coefficients, MOST_OTHERS, MOST_PLAYERS, moment};
+use counts::Lane;
 use join::Rules;
 use layout::{Layout, Way};
-use pass::{Ingredients, Pass};
-use read::{Gains, Item, Read};
+use pass::{Built, Ingredients, Pass, Room, find_indices};
+use pool::Pool;
+use read::{BLOCKS, Gathering, Read};
 
 /// Trees that are summed by themselves.
 const GROUP: usize = 2;
@@ -62,10 +66,12 @@ pub(crate) const ROUND_BYTES: usize = 64 << 20;
 /// tree, pass after pass and split after split; then group after group. So results are bitwise the same for any number of threads and any batch of rows.
 pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mut [f64]) -> Result<()> {
     let Some(cells) = task.row_cells(out) else { return Ok(()) };
-    if task.index.order() == 1 {
-        Engine::<{ moment::SINGLE }>::new(task, background).all(cells, out)
-    } else {
-        Engine::<{ moment::PAIR }>::new(task, background).all(cells, out)
+    let count = background.weights.is_none() && background.rows.len() < 1 << 16;
+    match (task.index.order(), count) {
+        (1, true) => Engine::<{ moment::SINGLE }, u16>::new(task, background).all(cells, out),
+        (1, false) => Engine::<{ moment::SINGLE }, f64>::new(task, background).all(cells, out),
+        (_, true) => Engine::<{ moment::PAIR }, u16>::new(task, background).all(cells, out),
+        (_, false) => Engine::<{ moment::PAIR }, f64>::new(task, background).all(cells, out),
     }
 }
 
@@ -85,13 +91,16 @@ pub(crate) fn most_players(m: usize) -> usize {
     (sets.max(1).ilog2() as usize).clamp(4, MOST_PLAYERS)
 }
 
-struct Engine<'a, const D: usize> {
+struct Engine<'a, const D: usize, L> {
     task: &'a Task<'a>,
     ingredients: Ingredients<'a, D>,
     layouts: Vec<Layout>,
     /// The passes of each group of trees.
     groups: Vec<Vec<Pass>>,
     cells: CellMap,
+    rooms: Pool<Room<L>>,
+    built: Pool<Built>,
+    gatherings: Pool<Gathering>,
 }
 
 /// Who works on a group of trees, and how many bytes of tables they may have at the same time.
@@ -101,12 +110,12 @@ struct Hands<'a> {
     bytes: usize,
 }
 
-impl<'a, const D: usize> Engine<'a, D> {
+impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     fn new(task: &'a Task<'a>, background: &'a BackgroundRows<'a>) -> Self {
         let Task { compiled, trees, index, job, .. } = *task;
         let m = background.rows.len();
         let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], most_others(m)));
-        let of_tree = |t: usize| Pass::of_tree(t, &layouts[t], &compiled.trees[trees[t]], m, index.order());
+        let of_tree = |t: usize| Pass::of_tree(t, &layouts[t], m, index.order());
         let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
         let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();
         let ingredients = Ingredients {
@@ -116,7 +125,8 @@ impl<'a, const D: usize> Engine<'a, D> {
             rules: Rules::new(index, most_players(m)),
         };
         let cells = CellMap::new(index, compiled.n_players, compiled.n_outputs);
-        Self { task, ingredients, layouts, groups, cells }
+        let (rooms, built, gatherings) = (Pool::default(), Pool::default(), Pool::default());
+        Self { task, ingredients, layouts, groups, cells, rooms, built, gatherings }
     }
 
     fn all(&self, cells: usize, out: &mut [f64]) -> Result<()> {
@@ -150,17 +160,25 @@ impl<'a, const D: usize> Engine<'a, D> {
         let blocks = x.len().div_ceil(BLOCK);
         let mut sums = zeroed("the sums of some rows", blocks * self.cells.count() * BLOCK)?;
         for passes in self.rounds(passes, x.len(), hands) {
-            let built = hands.workers.map(passes.len(), |i| -> Result<Vec<Item>> {
+            let built = hands.workers.map(passes.len(), |i| -> Result<Built> {
                 job.progress.step()?;
                 let (pass, tree) = (&passes[i], passes[i].tree);
-                Ok(self.ingredients.build(pass, &self.layouts[tree], &compiled.trees[trees[tree]], x))
+                let (layout, tree) = (&self.layouts[tree], &compiled.trees[trees[tree]]);
+                let mut built = self.built.take();
+                self.rooms.with(|room| self.ingredients.build(pass, layout, tree, x, room, &mut built));
+                Ok(built)
             });
-            let built = built.into_iter().collect::<Result<Vec<Vec<Item>>>>()?;
+            let built = built.into_iter().collect::<Result<Vec<Built>>>()?;
             let chunk = blocks.div_ceil(hands.workers.threads());
             hands.workers.fill(&mut sums, chunk * self.cells.count() * BLOCK, |i, sums| {
-                passes.iter().zip(&built).for_each(|(pass, built)| self.read(pass, built, x, i * chunk * BLOCK, sums));
+                self.gatherings.with(|gathering| {
+                    for (pass, built) in passes.iter().zip(&built) {
+                        self.read(pass, built, x, i * chunk * BLOCK, gathering, sums);
+                    }
+                });
                 Ok(())
             })?;
+            built.into_iter().for_each(|built| self.built.give(built));
         }
         Ok(sums)
     }
@@ -173,8 +191,7 @@ impl<'a, const D: usize> Engine<'a, D> {
         let mut rounds = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (i, pass) in passes.iter().enumerate() {
-            let tree = &self.task.compiled.trees[self.task.trees[pass.tree]];
-            bytes += pass.bytes(&self.layouts[pass.tree], tree, rows, self.task.index.order());
+            bytes += pass.bytes(&self.layouts[pass.tree], rows, self.task.index.order());
             if bytes >= hands.bytes || i + 1 == passes.len() {
                 rounds.push(&passes[start..=i]);
                 (start, bytes) = (i + 1, 0);
@@ -183,27 +200,42 @@ impl<'a, const D: usize> Engine<'a, D> {
         rounds
     }
 
-    /// Some blocks of rows, of which row `first` begins the first one, read what a pass gives them.
-    fn read(&self, pass: &Pass, built: &[Item], x: &CodedRows, first: usize, sums: &mut [f64]) {
-        let Task { compiled, trees, index, .. } = *self.task;
+    /// Some rows, of which row `first` begins the first block, read what a pass gives them.
+    fn read(
+        &self,
+        pass: &Pass,
+        built: &Built,
+        x: &CodedRows,
+        first: usize,
+        gathering: &mut Gathering,
+        sums: &mut [f64],
+    ) {
+        let Task { compiled, trees, .. } = *self.task;
         let (layout, tree) = (&self.layouts[pass.tree], &compiled.trees[trees[pass.tree]]);
-        let positions = layout.positions[usize::from(pass.way == Way::Joined)];
-        let mut gains: Vec<Gains> = (0..tree.width).map(|_| Gains::new(positions, index.order())).collect();
-        let mut path = Vec::new();
-        let blocks = sums.as_chunks_mut::<BLOCK>().0.chunks_exact_mut(self.cells.count());
-        for (first, sums) in (first..).step_by(BLOCK).zip(blocks) {
+        let sums = sums.as_chunks_mut::<BLOCK>().0.chunks_mut(BLOCKS * self.cells.count());
+        for (first, sums) in (first..).step_by(BLOCKS * BLOCK).zip(sums) {
+            let (blocks, items) = (sums.len() / self.cells.count(), pass.items.len());
+            if pass.way == Way::Ranked {
+                let Gathering { indices, slots, .. } = gathering;
+                indices.resize(indices.len().max(blocks * items), [0; BLOCK]);
+                for (first, indices) in (first..).step_by(BLOCK).zip(indices.chunks_exact_mut(items).take(blocks)) {
+                    find_indices(pass, layout, x, first, slots, indices);
+                }
+            }
             widest(Read {
                 layout,
                 way: pass.way,
                 items: pass.items.clone(),
                 built,
                 first,
+                n: x.len() - first,
+                blocks,
                 cells: self.cells,
                 output: tree.output.first(),
-                n: BLOCK.min(x.len() - first),
-                gains: &mut gains,
+                width: layout.outputs,
+                complement: (layout.outputs < tree.width).then_some(tree.output.first() + layout.outputs),
+                gathering: &mut *gathering,
                 sums,
-                path: &mut path,
             });
         }
     }

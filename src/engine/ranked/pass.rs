@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::coefficients::{Coefficients, moment};
+use super::coefficients::Coefficients;
 use super::counts::{Lane, Ranked};
-use super::distinct::{Distinct, Word};
-use super::join::{Room, Rules, join};
+use super::distinct::Word;
+use super::join::{self, Rules, join};
 use super::layout::{Layout, Site, Way};
-use super::read::{Item, pair};
+use super::read::pair;
 use super::table::{self, Tables, Values};
 use super::walk::{Indices, Patterns};
 use super::worth::Worth;
@@ -16,9 +16,8 @@ use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::task::BackgroundRows;
 use crate::simd::{Kernel, widest};
 
-/// Patterns at the splits of a pass, about. What those that occur are worth stays in the cache, but every pass has to add
-/// up the gains of its whole path.
-const ENTRIES: usize = 1 << 14;
+/// Entries of the tables of a pass, about. They stay in the cache, but every pass has to add up the gains of its whole path.
+const ENTRIES: usize = 1 << 16;
 /// The same of a tree so deep that the way from the root costs more than the cache saves.
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
@@ -41,14 +40,14 @@ pub(super) struct Pass {
 
 impl Pass {
     /// The passes of a tree. They depend on the tree and the background alone, since a row's gains are summed by pass.
-    pub(super) fn of_tree(position: usize, layout: &Layout, tree: &CompiledTree, m: usize, order: u32) -> Vec<Self> {
+    pub(super) fn of_tree(position: usize, layout: &Layout, m: usize, order: u32) -> Vec<Self> {
         let mut passes = Vec::new();
-        let most = if order == 1 { ENTRIES } else { ENTRIES / 8 };
+        let most = if order == 1 { ENTRIES } else { ENTRIES / 4 };
         let least = (layout.slots / 2 / PASSES) as u32;
         let (mut start, mut entries) = (0, 0);
         for (item, &n) in (0..).zip(&layout.ranked) {
             let all = layout.sites[n as usize].entries();
-            entries += if order == 1 { all.min(m) } else { all * tree.width };
+            entries += all * layout.outputs;
             let (items, last) = (item - start + 1, item + 1 == layout.ranked.len() as u32);
             let full = items >= SPLITS as u32 || entries >= most;
             if last || (full && items >= least) || entries >= MOST_ENTRIES {
@@ -71,17 +70,63 @@ impl Pass {
     }
 
     /// Bytes that rows read, at most.
-    pub(super) fn bytes(&self, layout: &Layout, tree: &CompiledTree, rows: usize, order: u32) -> usize {
+    pub(super) fn bytes(&self, layout: &Layout, rows: usize, order: u32) -> usize {
         let bytes = |site: &Site| {
             let players = site.others as usize + 1;
             match (self.way, order) {
-                (Way::Ranked, 1) => rows * 4 + tree.width * rows.min(site.entries()) * 8 * players,
-                (Way::Ranked, _) => rows * 2 + tree.width * site.entries() * 64,
+                (Way::Ranked, 1) => layout.outputs * site.entries() * 24,
+                (Way::Ranked, _) => layout.outputs * site.entries() * 64,
                 (Way::Joined, 1) => rows * (4 + 8 * players),
                 (Way::Joined, _) => rows * (4 + 8 * pair(players, 0)),
             }
         };
         self.sites(layout).map(bytes).sum()
+    }
+}
+
+/// What rows read at each item of a pass, kept from pass to pass.
+#[derive(Debug, Default)]
+pub(super) struct Built {
+    pub(super) tables: Vec<Tables>,
+    pub(super) leaves: Vec<Worth>,
+}
+
+/// What passes are built with, kept from pass to pass.
+pub(super) struct Room<L> {
+    counts: Vec<Vec<L>>,
+    ranked: Ranked<L>,
+    slots: Vec<[u16; BLOCK]>,
+    indices: Vec<[u16; BLOCK]>,
+    narrow: Leaves<u32, L>,
+    wide: Leaves<u64, L>,
+}
+
+impl<L: Lane> Default for Room<L> {
+    fn default() -> Self {
+        Self {
+            counts: Vec::new(),
+            ranked: Ranked::new(),
+            slots: Vec::new(),
+            indices: Vec::new(),
+            narrow: Leaves::default(),
+            wide: Leaves::default(),
+        }
+    }
+}
+
+/// The patterns of all rows at the leaves of a pass, and room to work with them.
+struct Leaves<P, L> {
+    z: Vec<Vec<P>>,
+    x: Vec<Vec<P>>,
+    slots: Vec<[P; BLOCK]>,
+    block: Vec<[P; BLOCK]>,
+    room: join::Room<P, L>,
+}
+
+impl<P: Word, L: Lane> Default for Leaves<P, L> {
+    fn default() -> Self {
+        let (z, x, slots, block) = Default::default();
+        Self { z, x, slots, block, room: join::Room::default() }
     }
 }
 
@@ -94,118 +139,125 @@ pub(super) struct Ingredients<'a, const D: usize> {
 }
 
 impl<const D: usize> Ingredients<'_, D> {
-    /// What rows read at each item of a pass.
-    pub(super) fn build(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<Item> {
-        let count = self.background.weights.is_none() && self.background.rows.len() < 1 << 16;
+    /// Works out what rows read at each item of a pass.
+    pub(super) fn build<L: Lane>(
+        &self,
+        pass: &Pass,
+        layout: &Layout,
+        tree: &CompiledTree,
+        x: &CodedRows,
+        room: &mut Room<L>,
+        built: &mut Built,
+    ) {
         match pass.way {
-            Way::Ranked if count => self.tables::<u16>(pass, layout, tree, x),
-            Way::Ranked => self.tables::<f64>(pass, layout, tree, x),
-            Way::Joined => match (layout.positions[1], count) {
-                (..=32, true) => self.leaves::<u32, u16>(pass, layout, tree, x),
-                (..=32, false) => self.leaves::<u32, f64>(pass, layout, tree, x),
-                // Whole numbers need no lanes of their own here: hardly any such leaf is counted.
-                _ => self.leaves::<u64, f64>(pass, layout, tree, x),
-            },
+            Way::Ranked => self.tables(pass, layout, tree, room, &mut built.tables),
+            Way::Joined if layout.positions[1] <= 32 => {
+                self.leaves(pass, layout, tree, x, &mut room.narrow, &mut built.leaves);
+            }
+            Way::Joined => self.leaves(pass, layout, tree, x, &mut room.wide, &mut built.leaves),
         }
     }
 
-    fn tables<L: Lane>(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<Item> {
-        let counts = self.counts::<L>(pass, layout);
-        let indices = indices(pass, layout, x);
-        let (mut ranked, mut tables, mut distinct) = (Ranked::new(), Tables::default(), Distinct::new());
-        let mut item = |(site, (counts, indices)): (&Site, (Vec<L>, Vec<u16>))| {
+    fn tables<L: Lane>(
+        &self,
+        pass: &Pass,
+        layout: &Layout,
+        tree: &CompiledTree,
+        room: &mut Room<L>,
+        all: &mut Vec<Tables>,
+    ) {
+        self.count(pass, layout, room);
+        all.resize_with(pass.items.len().max(all.len()), Tables::default);
+        for ((site, counts), tables) in pass.sites(layout).zip(&room.counts).zip(all) {
             let leaves = site.leaves.map(|leaf| leaf.map(|leaf| Leaf::of(tree, leaf as usize).values()));
             let value = |side: usize, output: usize| leaves[side].map_or(0.0, |values| values[output] / self.total);
-            let values: Vec<Values> = (0..tree.width).map(|output| [value(0, output), value(1, output)]).collect();
-            let (coefficients, ranked, rows) = (&self.coefficients, &mut ranked, &indices[..x.len()]);
-            if D == moment::SINGLE {
-                let (tables, distinct) = (&mut tables, Some((rows, &mut distinct)));
-                let build =
-                    BuildTables { site, counts: &counts, values: &values, coefficients, ranked, tables, distinct };
-                Item::Worth(widest(build).expect("there are rows"))
-            } else {
-                let mut tables = Tables::default();
-                let (into, distinct) = (&mut tables, None);
-                widest(BuildTables {
-                    site,
-                    counts: &counts,
-                    values: &values,
-                    coefficients,
-                    ranked,
-                    tables: into,
-                    distinct,
-                });
-                Item::Tables(tables, indices)
-            }
-        };
-        pass.sites(layout).zip(counts.into_iter().zip(indices)).map(&mut item).collect()
+            let values: Vec<Values> = (0..layout.outputs).map(|output| [value(0, output), value(1, output)]).collect();
+            let (coefficients, ranked) = (&self.coefficients, &mut room.ranked);
+            widest(BuildTables { site, counts, values: &values, coefficients, ranked, tables });
+        }
     }
 
-    /// How many background rows have each index, split by split.
-    fn counts<L: Lane>(&self, pass: &Pass, layout: &Layout) -> Vec<Vec<L>> {
-        let mut counts: Vec<Vec<L>> = pass.sites(layout).map(|site| vec![L::default(); site.entries()]).collect();
+    /// Counts how many background rows have each index, split by split.
+    fn count<L: Lane>(&self, pass: &Pass, layout: &Layout, room: &mut Room<L>) {
+        let Room { counts, slots, indices, .. } = room;
+        counts.resize_with(pass.items.len().max(counts.len()), Vec::new);
+        for (counts, site) in counts.iter_mut().zip(pass.sites(layout)) {
+            counts.clear();
+            counts.resize(site.entries(), L::default());
+        }
+        indices.resize(pass.items.len(), [0; BLOCK]);
         let z = self.background.rows;
-        let (mut slots, mut indices) = (Vec::new(), vec![[0; BLOCK]; pass.items.len()]);
         for first in (0..z.len()).step_by(BLOCK) {
-            let items = pass.items.clone();
-            with_codes!(z.codes(), codes => {
-                let codes = z.block_of(codes, first).0;
-                widest(Indices { layout, items, codes, slots: &mut slots, out: &mut indices });
-            });
+            find_indices(pass, layout, z, first, slots, indices);
             let n = BLOCK.min(z.len() - first);
-            for (counts, indices) in counts.iter_mut().zip(&indices) {
+            for (counts, indices) in counts.iter_mut().zip(&*indices) {
                 for (r, &index) in indices[..n].iter().enumerate() {
                     let count = &mut counts[usize::from(index)];
                     *count = count.plus(L::of(self.background.weight(first + r)));
                 }
             }
         }
-        counts
     }
 
-    fn leaves<P: Word, L: Lane>(&self, pass: &Pass, layout: &Layout, tree: &CompiledTree, x: &CodedRows) -> Vec<Item> {
-        let z = patterns::<P>(pass, layout, self.background.rows);
-        let x = patterns::<P>(pass, layout, x);
-        let mut room = Room::<P, L>::new();
-        let leaf = |(item, site): (u32, &Site)| {
-            let (_, at_leaf, _) =
-                site.joined().find(|joined| joined.2 == item).expect("an item is a leaf of its split");
-            let values = Leaf::of(tree, at_leaf as usize).values().iter().map(|value| value / self.total).collect();
+    fn leaves<P: Word, L: Lane>(
+        &self,
+        pass: &Pass,
+        layout: &Layout,
+        tree: &CompiledTree,
+        x: &CodedRows,
+        leaves: &mut Leaves<P, L>,
+        all: &mut Vec<Worth>,
+    ) {
+        let Leaves { z, x: ours, slots, block, room } = leaves;
+        find_patterns(pass, layout, self.background.rows, slots, block, z);
+        find_patterns(pass, layout, x, slots, block, ours);
+        all.resize_with(pass.items.len().max(all.len()), Worth::default);
+        for (((item, site), (z, x)), worth) in
+            pass.items.clone().zip(pass.sites(layout)).zip(z.iter().zip(ours)).zip(all)
+        {
+            let (_, leaf, _) = site.joined().find(|joined| joined.2 == item).expect("an item is a leaf of its split");
+            let (values, total) = (Leaf::of(tree, leaf as usize).values(), self.total);
             let (players, weights, rules) = (site.others as usize + 1, self.background.weights, &self.rules);
-            let at = (item - pass.items.start) as usize;
-            Item::Worth(widest(JoinLeaf { players, values, z: &z[at], x: &x[at], weights, rules, room: &mut room }))
-        };
-        pass.items.clone().zip(pass.sites(layout)).map(leaf).collect()
+            widest(JoinLeaf { players, values, total, z, x, weights, rules, room, worth });
+        }
     }
 }
 
-/// The patterns of all rows, leaf by leaf.
-fn patterns<P: Word>(pass: &Pass, layout: &Layout, rows: &CodedRows) -> Vec<Vec<P>> {
-    let mut all = vec![Vec::with_capacity(rows.len()); pass.items.len()];
-    let (mut slots, mut block) = (Vec::new(), vec![[P::default(); BLOCK]; pass.items.len()]);
+/// Finds the patterns of all rows, leaf by leaf.
+fn find_patterns<P: Word>(
+    pass: &Pass,
+    layout: &Layout,
+    rows: &CodedRows,
+    slots: &mut Vec<[P; BLOCK]>,
+    block: &mut Vec<[P; BLOCK]>,
+    all: &mut Vec<Vec<P>>,
+) {
+    all.resize_with(pass.items.len().max(all.len()), Vec::new);
+    all.iter_mut().for_each(Vec::clear);
+    block.resize(pass.items.len(), [P::default(); BLOCK]);
     for first in (0..rows.len()).step_by(BLOCK) {
         with_codes!(rows.codes(), codes => {
             let codes = rows.block_of(codes, first).0;
-            widest(Patterns { layout, items: pass.items.clone(), codes, slots: &mut slots, out: &mut block });
+            widest(Patterns { layout, items: pass.items.clone(), codes, slots: &mut *slots, out: &mut *block });
         });
         let n = BLOCK.min(rows.len() - first);
-        all.iter_mut().zip(&block).for_each(|(all, block)| all.extend_from_slice(&block[..n]));
+        all.iter_mut().zip(&*block).for_each(|(all, block)| all.extend_from_slice(&block[..n]));
     }
-    all
 }
 
-/// The indices of all rows, and of those that fill up the last block, split by split.
-fn indices(pass: &Pass, layout: &Layout, rows: &CodedRows) -> Vec<Vec<u16>> {
-    let mut all = vec![Vec::with_capacity(rows.len().next_multiple_of(BLOCK)); pass.items.len()];
-    let (mut slots, mut block) = (Vec::new(), vec![[0; BLOCK]; pass.items.len()]);
-    for first in (0..rows.len()).step_by(BLOCK) {
-        with_codes!(rows.codes(), codes => {
-            let codes = rows.block_of(codes, first).0;
-            widest(Indices { layout, items: pass.items.clone(), codes, slots: &mut slots, out: &mut block });
-        });
-        all.iter_mut().zip(&block).for_each(|(all, block)| all.extend_from_slice(block));
-    }
-    all
+/// Finds the indices of the block of rows that begins at `first`, split by split.
+pub(super) fn find_indices(
+    pass: &Pass,
+    layout: &Layout,
+    rows: &CodedRows,
+    first: usize,
+    slots: &mut Vec<[u16; BLOCK]>,
+    out: &mut [[u16; BLOCK]],
+) {
+    with_codes!(rows.codes(), codes => {
+        let codes = rows.block_of(codes, first).0;
+        widest(Indices { layout, items: pass.items.clone(), codes, slots, out });
+    });
 }
 
 struct BuildTables<'a, L, const D: usize> {
@@ -215,36 +267,36 @@ struct BuildTables<'a, L, const D: usize> {
     coefficients: &'a Coefficients<D>,
     ranked: &'a mut Ranked<L>,
     tables: &'a mut Tables,
-    /// The indices of rows, to work out what they get.
-    distinct: Option<(&'a [u16], &'a mut Distinct<u16>)>,
 }
 
 impl<L: Lane, const D: usize> Kernel for BuildTables<'_, L, D> {
-    type Output = Option<Worth>;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> Option<Worth> {
+    fn run(self) {
         table::build(self.site, self.counts, self.values, self.coefficients, self.ranked, self.tables);
-        let (indices, distinct) = self.distinct?;
-        Some(self.tables.worth(self.site, indices, self.values.len(), distinct))
     }
 }
 
 struct JoinLeaf<'a, P, L> {
     players: usize,
-    values: Vec<f64>,
+    /// The values of the leaf, and the weight of the background.
+    values: &'a [f64],
+    total: f64,
     z: &'a [P],
     x: &'a [P],
     weights: Option<&'a [f64]>,
     rules: &'a Rules,
-    room: &'a mut Room<P, L>,
+    room: &'a mut join::Room<P, L>,
+    worth: &'a mut Worth,
 }
 
 impl<P: Word, L: Lane> Kernel for JoinLeaf<'_, P, L> {
-    type Output = Worth;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> Worth {
-        join(self.players, self.values, [self.z, self.x], self.weights, self.rules, self.room)
+    fn run(self) {
+        let values = self.values.iter().map(|value| value / self.total);
+        join(self.players, values, [self.z, self.x], self.weights, self.rules, self.room, self.worth);
     }
 }

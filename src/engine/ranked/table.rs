@@ -17,9 +17,9 @@
 
 use super::coefficients::{Coefficients, moment};
 use super::counts::{CHUNK, Lane, Ranked, TILE};
-use super::distinct::Distinct;
 use super::layout::Site;
-use super::worth::Worth;
+use super::read::pair;
+use crate::engine::codes::BLOCK;
 
 /// What the sets of failed players are worth at a split: output after output, class after class.
 #[derive(Debug, Default)]
@@ -29,12 +29,12 @@ pub(super) struct Tables {
     c: Vec<f64>,
     /// For an index of pairs, all of [`Pair`].
     pairs: Vec<Pair>,
-    /// Entries of one output; for pairs, a power of two.
+    /// Entries of one output, a power of two.
     entries: usize,
 }
 
 /// A, C, D, $E_0$, $E_1$, $E_2$, $F_0$, $F_1$.
-pub(super) type Pair = [f64; 8];
+type Pair = [f64; 8];
 
 /// The moments of a class, pattern by pattern.
 type Moments<const D: usize> = [[f64; CHUNK]; D];
@@ -97,44 +97,70 @@ impl Tables {
     /// For all that is going to be written.
     #[inline(always)]
     fn make_room(&mut self, site: &Site, outputs: usize, moments: usize) {
+        self.entries = site.entries().next_power_of_two();
         if moments == moment::SINGLE {
-            self.entries = site.entries();
             self.own.resize(outputs * self.entries, [0.0; 2]);
             self.c.resize(outputs * self.entries, 0.0);
         } else {
-            self.entries = site.classes().next_power_of_two() << site.others;
             self.pairs.resize(outputs * self.entries, [0.0; 8]);
         }
     }
 
-    /// For an index of pairs, the entries of an output.
+    /// Adds what a block of rows with these indices gets, position by position.
     #[inline(always)]
-    pub(super) fn of_pairs(&self, output: usize) -> &[Pair] {
-        &self.pairs[output * self.entries..][..self.entries]
-    }
-
-    /// What rows with these indices get.
-    #[inline(always)]
-    pub(super) fn worth(&self, site: &Site, indices: &[u16], outputs: usize, distinct: &mut Distinct<u16>) -> Worth {
-        let mut numbers = vec![0; indices.len()];
-        let bits = site.others as usize + site.classes() - 1;
-        distinct.find(bits, indices, |row, number| numbers[row] = number);
-        let (positions, own) = (site.others as usize + 1, site.own as usize);
-        let width = positions.div_ceil(4);
-        let mut groups = vec![[0.0; 4]; distinct.patterns().len() * outputs * width];
-        for (&index, out) in distinct.patterns().iter().zip(groups.chunks_exact_mut(outputs * width)) {
-            let index = usize::from(index);
-            for (output, out) in out.chunks_exact_mut(width).enumerate() {
-                let c = &self.c[output * self.entries..][..self.entries];
-                let [a, d] = self.own[output * self.entries + index];
-                let out = &mut out.as_flattened_mut()[..positions];
-                for (p, out) in out.iter_mut().enumerate() {
-                    *out = a - c[index | other_bit(p, own)];
-                }
-                out[own] = d;
+    pub(super) fn add(&self, site: &Site, output: usize, indices: &[u16; BLOCK], gains: &mut [[f64; BLOCK]]) {
+        let (start, mask) = (output * self.entries, self.entries - 1);
+        let (own, c) = (&self.own[start..][..=mask], &self.c[start..][..=mask]);
+        let (at, mut a) = (site.own as usize, [0.0; BLOCK]);
+        for r in 0..BLOCK {
+            let [whole, part] = own[usize::from(indices[r]) & mask];
+            a[r] = whole;
+            gains[at][r] += part;
+        }
+        for (p, gains) in gains[..=site.others as usize].iter_mut().enumerate() {
+            if p == at {
+                continue;
+            }
+            let bit = other_bit(p, at);
+            for r in 0..BLOCK {
+                gains[r] += a[r] - c[(usize::from(indices[r]) | bit) & mask];
             }
         }
-        Worth { numbers, groups, width, outputs, factors: vec![1.0; outputs] }
+    }
+
+    /// Adds what pairs of positions get, and each position by itself.
+    #[inline(always)]
+    pub(super) fn add_pairs(&self, site: &Site, output: usize, indices: &[u16; BLOCK], gains: &mut [[f64; BLOCK]]) {
+        let entries = &self.pairs[output * self.entries..][..self.entries];
+        let (own, positions) = (site.own as usize, site.others as usize + 1);
+        let mask = entries.len() - 1;
+        let mut e1 = [[0.0; BLOCK]; 16];
+        for p in (0..positions).filter(|&p| p != own) {
+            let bit = other_bit(p, own);
+            let alone = &mut gains[pair(p, p)];
+            for r in 0..BLOCK {
+                let index = usize::from(indices[r]);
+                let with = entries[(index | bit) & mask];
+                alone[r] += entries[index & mask][0] - with[1];
+                e1[p % 16][r] = with[4];
+            }
+            let with_own = &mut gains[pair(p.max(own), p.min(own))];
+            for r in 0..BLOCK {
+                let index = usize::from(indices[r]);
+                with_own[r] += entries[index & mask][6] - entries[(index | bit) & mask][7];
+            }
+            for q in (0..p).filter(|&q| q != own) {
+                let (gains, both) = (&mut gains[pair(p, q)], bit | other_bit(q, own));
+                for r in 0..BLOCK {
+                    let index = usize::from(indices[r]);
+                    let e0 = entries[index & mask][3];
+                    gains[r] += (e0 - e1[p % 16][r] - e1[q % 16][r]) + entries[(index | both) & mask][5];
+                }
+            }
+        }
+        for r in 0..BLOCK {
+            gains[pair(own, own)][r] += entries[usize::from(indices[r]) & mask][2];
+        }
     }
 
     #[inline(always)]
@@ -182,7 +208,7 @@ impl Tables {
 
 /// The bit of a position in an index, which has none for the split's own.
 #[inline(always)]
-pub(super) fn other_bit(position: usize, own: usize) -> usize {
+fn other_bit(position: usize, own: usize) -> usize {
     if position < own { 1 << position } else { (1 << position) >> 1 }
 }
 
