@@ -1,11 +1,12 @@
 //! Paths of 1 to 40 players: ranked counts and the distinct patterns that meet, against the other engines.
 
+use arborshap::forest::Output;
 use arborshap::{Engine, Forest, Index, Job, Players};
 use proptest::prelude::*;
 
 use crate::support::choices::{Choices, cases, choices};
 use crate::support::engines::{INDICES, assert_close, assert_same, explain};
-use crate::support::forests::{LARGEST_VALUE, deep_parts};
+use crate::support::forests::{LARGEST_VALUE, Parts, deep_parts};
 use crate::support::inputs::{Case, Matrix, matrix};
 
 const SCALE: f64 = 5.0 * LARGEST_VALUE;
@@ -37,6 +38,18 @@ fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
     Case { forest, players, x, z, weights }
 }
 
+/// A tree whose leaves hold probabilities: the values of every leaf have the sum 1.
+fn of_probabilities(c: &mut Choices, n_features: usize, n_outputs: usize) -> Parts {
+    let mut parts = deep_parts(c, n_features, n_outputs);
+    if parts.output == Output::All {
+        for values in parts.values.chunks_exact_mut(n_outputs) {
+            let sum: f64 = values.iter().map(|value| 1.0 + value.abs()).sum();
+            values.iter_mut().for_each(|value| *value = (1.0 + value.abs()) / sum);
+        }
+    }
+    parts
+}
+
 fn engines_agree(case: &Case) {
     let explainer = case.explainer();
     for index in INDICES {
@@ -56,6 +69,23 @@ proptest! {
         let (n, m) = (c.of(&[1, 5, 127, 130]), c.of(&[1, 7, 128, 131]));
         engines_agree(&deep(&mut c, n, m));
     }
+}
+
+/// Ranked counts work out one output less, since the last one is the opposite of the others.
+#[test]
+fn probabilities_by_every_engine() {
+    let mut seen = 0;
+    for seed in 0..12 {
+        let mut c = Choices::fixed(70 + seed, 200_000);
+        let (n_features, n_outputs) = (1 + c.below(20), 2 + c.below(2));
+        let parts = of_probabilities(&mut c, n_features, n_outputs);
+        seen += usize::from(parts.output == Output::All);
+        let forest = Forest::new(vec![parts.tree()], n_features, vec![0.0; n_outputs]).expect("a valid forest");
+        let first = matrix(&mut c, &forest, 1, false);
+        let (x, z) = (similar(&mut c, &forest, &first, 130), similar(&mut c, &forest, &first, 90));
+        engines_agree(&Case { players: Players::single(n_features), forest, x, z, weights: None });
+    }
+    assert!(seen > 0, "no tree has several outputs");
 }
 
 /// More rows than 16 bits count, with and without weights.
