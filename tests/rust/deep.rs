@@ -44,7 +44,9 @@ fn of_probabilities(c: &mut Choices, n_features: usize, n_outputs: usize) -> Par
     if parts.output == Output::All {
         for values in parts.values.chunks_exact_mut(n_outputs) {
             let sum: f64 = values.iter().map(|value| 1.0 + value.abs()).sum();
-            values.iter_mut().for_each(|value| *value = (1.0 + value.abs()) / sum);
+            for value in values {
+                *value = (1.0 + value.abs()) / sum;
+            }
         }
     }
     parts

@@ -10,11 +10,11 @@ use crate::index::Index;
 /// Nanoseconds.
 mod price {
     /// A pair that meets at a leaf, for a row that has met the leaf.
-    pub(super) const HIT: f64 = 3.5;
+    pub(super) const HIT: f64 = 6.5;
     /// A row that meets a leaf at all.
-    pub(super) const MET: f64 = 14.0;
+    pub(super) const MET: f64 = 27.0;
     /// A node, 64 rows and 128 background rows.
-    pub(super) const NODE: f64 = 45.0;
+    pub(super) const NODE: f64 = 85.0;
     /// A split and a row, path-dependent.
     pub(super) const SPLIT: f64 = 2.0;
     /// The same at each quadrature node.
@@ -32,15 +32,14 @@ mod price {
     pub(super) const COUNT: f64 = 2.0;
     /// A number of a table, looked up for a row.
     pub(super) const LOOK: f64 = 0.8;
-    /// A leaf of ranked counts: a row or a background row on its way there.
+    /// A leaf of ranked counts, whatever the rows; and a row or a background row on its way there.
+    pub(super) const LEAF: f64 = 1500.0;
     pub(super) const SITE: f64 = 1.5;
     /// An entry of ranked counts, from counts to what rows read.
     pub(super) const RANK: f64 = 9.0;
-    /// A number that a distinct pattern of rows gets from ranked counts, worked out.
-    pub(super) const FINISH: f64 = 2.0;
     /// A row at a split with ranked counts, and a number that it reads there.
-    pub(super) const ROW: f64 = 6.0;
-    pub(super) const READ: f64 = 0.5;
+    pub(super) const ROW: f64 = 3.0;
+    pub(super) const READ: f64 = 0.8;
     /// A leaf with many players: finding a row's or a background row's pattern among the distinct ones.
     pub(super) const DISTINCT: f64 = 15.0;
     /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
@@ -189,9 +188,8 @@ fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
             // About every second split has two leaves, which share a table, and every second one has three classes. Only
             // the last step is for each output.
             let rank = price::RANK * 1.2 * sets * per_player * (0.7 + 0.3 * width);
-            let finish = price::FINISH * n.min(sets) * players * width;
             let read = n * (price::ROW + price::READ * players * per_player * width);
-            return way + 0.7 * (rank + finish + read);
+            return price::LEAF + way + 0.7 * (rank + read);
         }
         let find = price::DISTINCT * (n + m);
         let read = n * (price::ROW + price::READ * players * per_player * width);
@@ -200,7 +198,7 @@ fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
         } else {
             price::JOIN * n * m * per_player
         };
-        way + find + read + work
+        price::LEAF + way + find + read + work
     };
     tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum()
 }

@@ -178,7 +178,9 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                 });
                 Ok(())
             })?;
-            built.into_iter().for_each(|built| self.built.give(built));
+            for built in built {
+                self.built.give(built);
+            }
         }
         Ok(sums)
     }
