@@ -1,10 +1,11 @@
 """Write the tables of supported models from the list that the tests run over: `python scripts/supported_models.py`.
 
-With `--check`, write nothing and fail if a table is stale. README.md lists the classes of each
-library, and docs/supported-models.md has one row per class.
+With `--check`, write nothing and fail if a table is stale. README.md names the libraries, and docs/supported-models.md
+has a table with one row per library and another with one row per class.
 """
 
 import sys
+import textwrap
 
 from generated import ROOT, table, written
 
@@ -35,8 +36,21 @@ BY_HAND = "any other sum of trees, built with `ForestBuilder`"
 
 
 def main(check: bool) -> None:
-    written("README.md", {"supported-models": by_library()}, check=check)
-    written("docs/supported-models.md", {"supported-models": by_kind()}, check=check)
+    written("README.md", {"supported-models": sentence()}, check=check)
+    tables = {"supported-libraries": by_library(), "supported-models": by_kind()}
+    written("docs/supported-models.md", tables, check=check)
+
+
+def sentence() -> str:
+    """Name the libraries for readers who only want to know whether theirs is there."""
+    names = [title(library) for library in supported_models() if library not in ("arborshap", "shap")]
+    text = (
+        f"arborshap explains models of {', '.join(names[:-1])} and {names[-1]}. It also explains scikit-learn's "
+        "wrappers around them (searches, voting, stacking, calibration, pipelines), saved model files, and any other "
+        "sum of trees that you build with `ForestBuilder`. Any other model is refused, with an error that names it "
+        "and gives the reason."
+    )
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def by_library() -> str:

@@ -39,6 +39,12 @@ def best_peer(case: dict[str, Any]) -> tuple[str, float] | None:
     return min(timed, key=lambda pair: pair[1], default=None)
 
 
+def is_lost(case: dict[str, Any]) -> bool:
+    """Whether a peer is faster than arborshap."""
+    best = best_peer(case)
+    return best is not None and best[1] < case["entries"]["arborshap"]["seconds"]
+
+
 def cell(found: dict[str, Any] | None) -> str:
     if found is None:
         return ""
