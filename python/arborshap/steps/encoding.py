@@ -64,7 +64,7 @@ class Categories:
         more = f" and {len(self.cells) - _SHOWN} more" if len(self.cells) > _SHOWN else ""
         cell = cells[row].item() if isinstance(cells[row], np.generic) else cells[row]
         shown = "missing" if cell is None or _is_nan(cell) else repr(cell)
-        return CellError(row, column, f"is {shown}, which is not one of the categories {known}{more}")
+        return CellError(row, column, f"is {shown}; the known categories are {known}{more}")
 
 
 def _is_nan(cell: Any) -> bool:

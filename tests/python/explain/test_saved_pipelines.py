@@ -162,8 +162,8 @@ def test_refused_cells_are_named_with_row_and_column() -> None:
     rows.loc[2, "town"] = "Nowhere"
     with pytest.raises(
         InputError,
-        match=r"X: the pipeline's step 'columntransformer' refuses row 2 of column 'town', which is 'Nowhere', "
-        r"which is not one of the categories 'Bern', 'Chur', 'Genf', 'Thun'",
+        match=r"X: the pipeline's step 'columntransformer' refuses row 2 of column 'town', which is 'Nowhere'; "
+        r"the known categories are 'Bern', 'Chur', 'Genf', 'Thun'",
     ):
         again.shap_values(rows)
     rows = table(5, seed=4)
