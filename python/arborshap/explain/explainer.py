@@ -339,13 +339,12 @@ class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, 
         checked_choice("index", index, INDICES)
         is_one = is_one_row(X)
         rows = state.reader.read(X, "X", one=is_one)
-        labels = np.atleast_1d(y) if is_one and y is not None else y
         if rows.matrix.shape[0] > 1:
             announce(state, len(rows.matrix), index, progress)
         start = perf_counter()
-        values = values_of(state, rows.matrix, index, dtype, progress, labels)
+        values = values_of(state, rows.matrix, index, dtype, progress, y)
         seconds = perf_counter() - start
-        explanation = self._explanation(values, base_values_of(state, len(values), labels), rows, index, seconds)
+        explanation = self._explanation(values, base_values_of(state, len(values), y), rows, index, seconds)
         return explanation[0] if is_one else explanation
 
     def values(
@@ -367,11 +366,8 @@ class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, 
         matrix = self._state.reader.matrix(X)
         if matrix.shape[0] > 1:
             announce(self._state, matrix.shape[0], index, progress)
-        if matrix is X or not is_one_row(X):
-            return values_of(self._state, matrix, index, dtype, progress, y)
-        labels = None if y is None else np.atleast_1d(y)
-        found: Array = values_of(self._state, matrix, index, dtype, progress, labels)[0]
-        return found
+        found: Array = values_of(self._state, matrix, index, dtype, progress, y)
+        return found if matrix is X or not is_one_row(X) else found[0]
 
     def shap_values(
         self,
@@ -401,13 +397,14 @@ class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, 
 
         With another `p` than 0.5 these are weighted Banzhaf values: every other player has joined with probability `p`.
         """
-        if p == 0.5:
-            return self.values(X, index="banzhaf", dtype=dtype, progress=progress)
         if not isinstance(p, (int, float, np.number)) or not 0.0 <= p <= 1.0:
             raise InputError(f"p must be a probability, from 0 to 1; got {p!r}")
+        if p == 0.5:
+            return self.values(X, index="banzhaf", dtype=dtype, progress=progress)
         rows = self._state.reader.matrix(X)
         found = player_values(self._state, rows, "weighted-banzhaf", np.array([float(p)]), progress)
-        return found.astype(checked_dtype(dtype), copy=False)
+        found = found.astype(checked_dtype(dtype), copy=False)
+        return found[0] if is_one_row(X) else found
 
     def taylor_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley-Taylor indices of order two: (rows, players, players) or (rows, players, players, outputs).

@@ -38,7 +38,8 @@ class Labels:
         if y is None:
             what = "value" if self.kind == "number" else "label"
             raise InputError(f"model_output={output!r} needs y, the true {what} of each row")
-        given = np.asarray(y)
+        given = as_labels(y)
+        assert given is not None
         if given.shape != (n_rows,):
             raise InputError(f"y has shape {given.shape}, but there are {n_rows} rows; give one label per row")
         if self.classes is not None:
@@ -63,6 +64,16 @@ class Labels:
             row = int(wrong.argmax())
             raise InputError(f"y of row {row} is {labels[row]:g}; {allowed}")
         return labels
+
+
+def as_labels(y: Any) -> NDArray[Any] | None:
+    """Return labels as an array; the label of a single row may stand alone."""
+    if y is None:
+        return None
+    try:
+        return np.atleast_1d(np.asarray(y))
+    except ValueError as error:
+        raise InputError("y must be one label per row, but its entries have different lengths") from error
 
 
 def check_no_labels(y: Any) -> None:

@@ -41,7 +41,13 @@ class Hierarchy:
 
     @classmethod
     def of(
-        cls, within: Groups | Nested | None, names: Sequence[str], owners: Sequence[int], members: NDArray[np.int32]
+        cls,
+        within: Groups | Nested | None,
+        names: Sequence[str],
+        owners: Sequence[int],
+        members: NDArray[np.int32],
+        *,
+        ordered: bool = False,
     ) -> Self:
         """Read groups of columns, which may be nested.
 
@@ -55,15 +61,25 @@ class Hierarchy:
             The group of each column in the explainer.
         members
             The column that each feature of the model belongs to.
+        ordered
+            Whether groups join in the order of `within`, and all columns that are not named after them.
         """
         if isinstance(within, Mapping):
-            tree = _read(within, {name: j for j, name in enumerate(names)}, len(names), set(), "within")
+            tree = _tree_of(within, names)
+        elif ordered:
+            raise InputError(
+                "ordered=True needs groups that have an order; give them as within={'first': [columns], ...}"
+            )
         else:
             players = owners if within is None else players_from(within, names, len(names))[0].tolist()
             tree = [[j for j, player in enumerate(players) if player == group] for group in range(max(players) + 1)]
         named = set(_leaves(tree))
-        tree = [*tree, *(j for j in range(len(names)) if j not in named)]
-        return cls._of_tree(tree, len(names), members)
+        rest = [j for j in range(len(names)) if j not in named]
+        if not ordered:
+            return cls._of_tree([*tree, *rest], len(names), members)
+        hierarchy = cls._of_tree([*tree, rest] if rest else tree, len(names), members)
+        hierarchy.ordered[-1] = True
+        return hierarchy
 
     @classmethod
     def _of_tree(cls, tree: list[Any], n_members: int, members: NDArray[np.int32]) -> Self:
@@ -85,12 +101,6 @@ class Hierarchy:
         found = np.array([parent[node] for node in range(n_nodes)], np.int32)
         return cls(members, n_members, found, np.zeros(n_nodes + 1 - n_members, np.bool_))
 
-    def in_order(self) -> Self:
-        """Return the same groups, which now join in the order in which they were given."""
-        ordered = self.ordered.copy()
-        ordered[-1] = True
-        return type(self)(self.members, self.n_members, self.parent, ordered)
-
 
 def _leaves(tree: Any) -> Iterable[int]:
     if not isinstance(tree, list):
@@ -98,6 +108,13 @@ def _leaves(tree: Any) -> Iterable[int]:
         return
     for node in tree:
         yield from _leaves(node)
+
+
+def _tree_of(within: Nested, names: Sequence[str]) -> list[Any]:
+    try:
+        return _read(within, {name: j for j, name in enumerate(names)}, len(names), set(), "within")
+    except RecursionError:
+        raise InputError("within has too many groups inside groups, or a group that holds itself") from None
 
 
 def _read(groups: Mapping[Any, Any], positions: dict[str, int], n: int, seen: set[int], where: str) -> list[Any]:

@@ -11,7 +11,12 @@ import lightgbm
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 from arborshap import Background, InputError, TreeExplainer
 from support import oracle
@@ -202,6 +207,35 @@ def test_shapley_weights_give_shapley_values() -> None:
     weights = [factorial(s) * factorial(D - s - 1) / factorial(D) for s in range(D)]
     X = rows()[200:280]
     np.testing.assert_allclose(explainer.semivalues(X, weights), explainer.shap_values(X), atol=1e-13)
+
+
+def test_one_row_with_one_label() -> None:
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(rows(), target() > 0)
+    explainer, x = TreeExplainer(model, rows()[:20], model_output="log_loss"), rows()[200]
+    expected = explainer.interactions([x], [1]).values
+    for y, top in ((1, None), ([1], None), (1, 10**6)):
+        np.testing.assert_allclose(np.sort(explainer.interactions(x, y, top=top).values), np.sort(expected))
+    ragged = [[1], [0, 1]]
+    calls: list[Callable[[], Any]] = [
+        lambda: explainer.interactions(rows()[:2], ragged),
+        lambda: explainer.interactions(rows()[:2], ragged, top=2),
+        lambda: explainer(x, ragged),
+        lambda: explainer.shap_values(x, ragged),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="y must be one label per row"):
+            call()
+
+
+def test_weighted_banzhaf_values_look_like_others() -> None:
+    explainer, x = TreeExplainer(boosted(), rows()[:20]), rows()[200]
+    for p in (0.5, 0.3, 0.0):
+        assert explainer.banzhaf_values(x, p).shape == (D,)
+        np.testing.assert_array_equal(explainer.banzhaf_values([x], p)[0], explainer.banzhaf_values(x, p))
+    strangers: list[Any] = [np.array([0.5, 0.5]), [0.5], "0.5", None, 1.5]
+    for wrong in strangers:
+        with pytest.raises(InputError, match="p must be a probability"):
+            explainer.banzhaf_values(x, wrong)
 
 
 def test_the_same_bits_for_any_threads_and_batch() -> None:

@@ -51,11 +51,21 @@ def test_equal_the_definition(within: dict[str, Any], tree: Any, n_rows: int, *,
     weights = np.arange(1.0, 7.0)
     explainer, by_cover = TreeExplainer(model(), Z, sample_weight=weights), TreeExplainer(model())
     worth = oracle.worths(model().predict, X, Z, weights=weights)
+    if ordered:  # columns that are in no group come last, in all orders
+        tree = [*(block for block in tree if isinstance(block, list)), [at for at in tree if not isinstance(at, list)]]
     got = explainer.owen_values(X, within, ordered=ordered)
     np.testing.assert_allclose(got, members(worth, tree, ordered=ordered)[..., 0], atol=1e-12)
     cover = worths_by_cover(by_cover.forest, X, range(D))
     got = by_cover.owen_values(X, within, ordered=ordered)
     np.testing.assert_allclose(got, members(cover, tree, ordered=ordered)[..., 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("within", [None, [1, 1, 0, 0, 2, 2]])
+def test_an_order_needs_groups_that_have_one(within: Any) -> None:
+    """An explainer numbers its groups by their columns, whatever order the caller had in mind."""
+    explainer = TreeExplainer(model(), rows()[:5], groups={"effect": [0, 1], "cause": [2, 3]})
+    with pytest.raises(InputError, match=r"ordered=True needs groups that have an order; give them as within=\{"):
+        explainer.owen_values(rows()[:2], within, ordered=True)
 
 
 @pytest.mark.parametrize("n_rows", [3, 70])
@@ -104,6 +114,12 @@ def test_raw_columns_of_a_pipeline_are_members() -> None:
     np.testing.assert_allclose(explainer.owen_values(raw[:3]), members(worth, [[0, 1], 2])[..., 0], atol=1e-10)
 
 
+def holding_itself() -> dict[str, Any]:
+    groups: dict[str, Any] = {}
+    groups["a"] = groups
+    return groups
+
+
 @pytest.mark.parametrize(
     ("within", "message"),
     [
@@ -113,6 +129,7 @@ def test_raw_columns_of_a_pipeline_are_members() -> None:
         ({"a": []}, r"within\['a'\] is empty"),
         ({"a": "x0"}, r"within\['a'\] must be a list of columns"),
         ({"a": [True]}, "names True"),
+        (holding_itself(), "too many groups inside groups, or a group that holds itself"),
     ],
 )
 def test_wrong_groups_are_refused(within: Any, message: str) -> None:

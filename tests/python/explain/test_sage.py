@@ -190,6 +190,7 @@ def test_bad_input() -> None:
     calls: list[tuple[Any, str]] = [
         (lambda: explainer.sage_values(X, None), "y is missing"),
         (lambda: explainer.sage_values(X, DATA.binary[:5]), "one label per row"),
+        (lambda: explainer.sage_values(X, [[1], *([1, 0] for _ in X[1:])]), "one label per row"),
         (lambda: explainer.sage_values(X, DATA.binary + 5), "labels are 0, 1"),
         (lambda: explainer.sage_values(X[:0], []), "no rows"),
         (lambda: explainer.sage_values(X, DATA.binary, tolerance=0.0), "tolerance"),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from arborshap._util.checks import checked_choice, whole_number
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
+from arborshap.explain.labels import as_labels
 from arborshap.explain.methods.base import Methods
 from arborshap.explain.orders import (
     checked_semivalue,
@@ -75,8 +76,7 @@ class OrderMethods(Methods):
             sets, values = set_values(state, matrix, index, order, progress, y)
         else:
             top = whole_number("top", top, 1, 2**31, "a number of sets from 1 up, or None for all")
-            labels = None if y is None else np.atleast_1d(np.asarray(y))
-            sets, kept, values = largest_set_values(state, matrix, index, order, top, labels)
+            sets, kept, values = largest_set_values(state, matrix, index, order, top, as_labels(y))
         base = base_values_of(state, len(values), y)
         several = state.n_outputs > 1
         return Interactions(
@@ -151,8 +151,8 @@ class OrderMethods(Methods):
         y
             The label of each row, for a loss only.
         ordered
-            Whether groups join in the order in which they are given, as causes come before their effects (asymmetric
-            values). Columns that are not named come last.
+            Whether the groups of a dict `within` join in the order in which they are given, as causes come before their
+            effects (asymmetric values). Columns that are not named come last, in all orders.
         progress
             ``True`` shows a bar; a function is called with the fraction done.
 
@@ -168,13 +168,12 @@ class OrderMethods(Methods):
         if finest.n_players < len(finest.names):
             joined = next(name for name in finest.player_names if name not in finest.names)
             raise InputError(f"the pipeline mixes {joined}, so these columns have no values of their own")
-        hierarchy = Hierarchy.of(within, finest.names, state.columns.owners, finest.players)
-        matrix = state.reader.matrix(X)
-        values = member_values(state, matrix, hierarchy.in_order() if ordered else hierarchy, progress, y)
+        hierarchy = Hierarchy.of(within, finest.names, state.columns.owners, finest.players, ordered=ordered)
+        values = member_values(state, state.reader.matrix(X), hierarchy, progress, y)
         return values if finest.owners == tuple(range(len(finest.names))) else values[:, list(finest.owners)]
 
 
 def _positive(name: str, value: Any) -> float:
-    if not isinstance(value, (int, float, np.number)) or not 0.0 < value < np.inf:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < np.inf:
         raise InputError(f"{name} must be a positive number; got {value!r}")
     return float(value)
