@@ -68,9 +68,8 @@ def cohort_contrasts(
     options = Options(model_output, groups, error_bars, n_jobs, memory_limit)
     parts = counted(model, cohorts, "cohort", options)
     names = list(parts)
-    if against == "rest":
-        parts |= {f"all but {name}": _rest(parts, names, name) for name in names}
-    found = compiled_populations(model, parts, "cohort", options)
+    others = [_rest(parts, name) for name in names] if against == "rest" else []
+    found = compiled_populations(model, [*parts.values(), *others], "cohort", options)
     ours, rests = found[: len(names)], found[len(names) :]
     state = ours[0].state
     if against == "rest":
@@ -78,19 +77,19 @@ def cohort_contrasts(
         errors = stacked_errors([change_error(one, rest, index) for one, rest in zip(ours, rests, strict=True)])
     else:
         values, errors = _matrix(ours, index)
-    others = [population.base for population in (rests or ours)]
+    bases = [population.base for population in (rests or ours)]
     return CohortContrasts(
         names=names,
         against=against,
         means=without_single_output(state, np.stack([population.base for population in ours])),
-        reference_means=without_single_output(state, np.stack(others)),
+        reference_means=without_single_output(state, np.stack(bases)),
         n_rows=[len(parts[name]) for name in names],
         **shared_fields(state, values, errors, index),
     )
 
 
-def _rest(parts: dict[str, Background], names: list[str], name: str) -> Background:
-    return reduce(Background.merge, [parts[other] for other in names if other != name])
+def _rest(parts: dict[str, Background], name: str) -> Background:
+    return reduce(Background.merge, [part for other, part in parts.items() if other != name])
 
 
 def _matrix(ours: list[Population], index: PlayerIndexName) -> tuple[Any, Any]:

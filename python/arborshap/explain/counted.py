@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -85,9 +85,9 @@ def _background(model: Any, rows: Any, options: Options) -> Background:
     )
 
 
-def compiled_populations(model: Any, parts: Mapping[str, Background], what: str, options: Options) -> list[Population]:
+def compiled_populations(model: Any, parts: Sequence[Background], what: str, options: Options) -> list[Population]:
     """Compile an explainer against each of the populations, which must belong together."""
-    names = {"raw" if part.weighted is None else part.weighted.name for part in parts.values()}
+    names = {"raw" if part.weighted is None else part.weighted.name for part in parts}
     if options.model_output is None and len(names) > 1:
         raise InputError(
             f"the {what}s were made for different outputs, {sorted(names)}; make all for the same output, or compare "
@@ -95,14 +95,14 @@ def compiled_populations(model: Any, parts: Mapping[str, Background], what: str,
         )
     settings = options.settings
     settings = replace(settings, memory_limit=shared_memory(settings, 2 * len(parts)))
-    first, *rest = parts.values()
+    first, *rest = parts
     columns = first.columns
     for part in rest:
         columns = columns.agreed_with(part.columns)
     reader: Reader = reader_of_model(model, columns, settings)
     name: Any = options.model_output or names.pop()
     output = output_of(reader.model, name, has_background=True)
-    return [part.population(reader, settings, output) for part in parts.values()]
+    return [part.population(reader, settings, output) for part in parts]
 
 
 def stacked_errors(errors: list[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:

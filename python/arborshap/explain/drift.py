@@ -64,7 +64,7 @@ def drift_contributions(
     checked_choice("index", index, PLAYER_INDICES)
     options = Options(model_output, groups, error_bars, n_jobs, memory_limit)
     parts = counted(model, periods, "period", options)
-    found = compiled_populations(model, parts, "period", options)
+    found = compiled_populations(model, list(parts.values()), "period", options)
     steps = [(later, found[0]) for later in found[1:]]
     if since == "previous":
         steps = [(later, earlier) for earlier, later in pairwise(found)]

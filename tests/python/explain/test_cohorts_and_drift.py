@@ -41,6 +41,14 @@ def test_against_the_rest() -> None:
     assert frame.set_index(["cohort", "player"])["value"]["b", "x3"] == found.values[1, 3]
 
 
+def test_a_cohort_may_have_any_name() -> None:
+    a, b, c = COHORTS.values()
+    expected = cohort_contrasts(MODEL, COHORTS)
+    found = cohort_contrasts(MODEL, {"a": a, "all but a": b, "c": c})
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.n_rows == expected.n_rows
+
+
 def test_against_each_other_in_probabilities_and_groups() -> None:
     model = GradientBoostingClassifier(n_estimators=5, max_depth=3, random_state=0).fit(X, np.median(Y) < Y)
     found = cohort_contrasts(model, COHORTS, "each other", model_output="probability", groups={"both": [1, 3]})
