@@ -19,6 +19,8 @@ from arborshap.forest.switch import switched
 from arborshap.game.columns import Columns
 from arborshap.game.groups import Groups
 from arborshap.models.compose import Part, joined_forest
+from arborshap.models.link import UNKNOWN
+from arborshap.models.model import Model
 from arborshap.result.explanation import Explanation
 
 Array: TypeAlias = NDArray[np.float64]
@@ -45,8 +47,8 @@ def release_attribution(
     Parameters
     ----------
     old, new
-        The two models, in any form that `TreeExplainer` accepts, with the same outputs. They may be of different
-        libraries, prepare rows in different ways, and use different columns.
+        The two models, in any form that `TreeExplainer` accepts, with the same outputs in the same unit. They may be of
+        different libraries, prepare rows in different ways, and use different columns.
     before, after
         The rows of the two populations. A model picks its columns from a frame by name; a matrix needs the same
         columns for both models.
@@ -98,6 +100,23 @@ def _beside(matrices: list[Any], switch: float) -> Array:
     return np.column_stack([*matrices, np.full(len(matrices[0]), switch)]).astype(np.float64, copy=False)
 
 
+def _check_same_unit(old: Model, new: Model) -> None:
+    """Raise `InputError` if the raw predictions of two models cannot be subtracted from each other."""
+    links = old.link, new.link
+    if UNKNOWN not in links and links[0] != links[1]:
+        named = [link.name for link in links]
+        said = f"{named[0]} and {named[1]}" if named[0] != named[1] else f"two different {named[0]} links"
+        raise InputError(
+            f"the raw predictions of the old and the new model have different units (their links are {said}), so their "
+            "difference means nothing; compare models of the same kind"
+        )
+    if old.classes is None or new.classes is None:
+        return
+    ours, theirs = np.asarray(new.classes).tolist(), np.asarray(old.classes).tolist()
+    if ours != theirs:
+        raise InputError(f"the old model has the classes {theirs}, the new one has {ours}; they must be the same")
+
+
 def _release(old: Reader, new: Reader) -> Reader:
     """Return a reader of one forest that is the old model, or the new one if its last feature is 1."""
     models = old.model, new.model
@@ -105,6 +124,7 @@ def _release(old: Reader, new: Reader) -> Reader:
     numbers = [model.forest.n_outputs for model in models]
     if numbers[0] != numbers[1]:
         raise InputError(f"the old model has {numbers[0]} outputs, the new one has {numbers[1]}; they must be the same")
+    _check_same_unit(*models)
     last = sum(widths)
     starts = 0, widths[0]
     parts = [

@@ -20,6 +20,7 @@ from support.oracle import shapley, worths
 GAPS, Y = data(gaps=True).X, data(gaps=True).y
 X = data(gaps=False).X
 BEFORE, AFTER = X[:14], X[20:32] + 0.1
+TWO = np.column_stack([Y, Y * Y])
 LABELS = np.digitize(Y, np.quantile(Y, [0.3, 0.6]))
 
 
@@ -42,6 +43,7 @@ def _expected(old: Any, new: Any, before: Any, after: Any, players: list[int] | 
 
 
 XGB = XGBRegressor(n_estimators=4, max_depth=3, random_state=0).fit(GAPS, Y)
+POISSON = LGBMRegressor(n_estimators=2, objective="poisson", verbose=-1).fit(X, np.abs(Y))
 HIST = HistGradientBoostingRegressor(max_iter=4, max_depth=3).fit(GAPS, Y)
 PAIRS = {
     "retrained": (XGB, XGBRegressor(n_estimators=5, max_depth=4, random_state=1).fit(GAPS[10:], Y[10:])),
@@ -52,8 +54,8 @@ PAIRS = {
         RandomForestClassifier(4, max_depth=4, random_state=1).fit(X, LABELS),
     ),
     "a vector and several trees": (
-        RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, LABELS),
-        XGBClassifier(n_estimators=2, max_depth=3).fit(X, LABELS),
+        RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, TWO),
+        XGBRegressor(n_estimators=2, max_depth=3).fit(X, TWO),
     ),
 }
 
@@ -121,5 +123,13 @@ def test_bad_input() -> None:
         release_attribution(XGB, HIST, None, AFTER)
     with pytest.raises(InputError, match="1 outputs, the new one has 3"):
         release_attribution(XGB, PAIRS["classes"][0], BEFORE, AFTER)
+    classifier = XGBClassifier(n_estimators=2, max_depth=3).fit(X, LABELS > 0)
+    for other, links in ((classifier, "identity and logistic"), (POISSON, "identity and log")):
+        with pytest.raises(InputError, match=rf"different units \(their links are {links}\)"):
+            release_attribution(XGB, other, BEFORE, AFTER)
+    letters = RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, np.array(["a", "b", "d"])[LABELS])
+    later = RandomForestClassifier(2, max_depth=3, random_state=0).fit(X, np.array(["a", "b", "c"])[LABELS])
+    with pytest.raises(InputError, match=r"classes \['a', 'b', 'd'\], the new one has \['a', 'b', 'c'\]"):
+        release_attribution(letters, later, BEFORE, AFTER)
     names = pd.DataFrame(BEFORE, columns=["model", *(f"c{j}" for j in range(1, X.shape[1]))])
     assert release_attribution(XGB, HIST, names, names).feature_names[-1] == "the model itself"
