@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,18 @@ _FORMAT = "arborshap explanation"
 _VERSION = 1
 _ARRAYS = ("values", "base_values", "data", "reference", "row_labels", "standard_error")
 _TEXTS = ("feature_names", "index", "model_output", "data_names", "data_players", "output_names", "adds_up")
+
+_DAMAGES = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a damaged file may raise."""
 
 
 def save(explanation: Explanation, path: str | os.PathLike[str]) -> None:
@@ -51,6 +64,9 @@ def save(explanation: Explanation, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], cls: type[Explanation]) -> Explanation:
     """Read what `save` wrote; raise `ModelError` if the file is something else or damaged."""
     try:
+        with Path(path).open("rb") as opened:
+            if not zipfile.is_zipfile(opened):
+                raise ValueError("it is no .npz file")
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(file["about"].tobytes())
             arrays = {name: file[name] for name in _ARRAYS if name in file.files}
@@ -63,13 +79,13 @@ def load(path: str | os.PathLike[str], cls: type[Explanation]) -> Explanation:
         if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
             raise InputError(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
         raise _refused(path, error) from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGES as error:
         raise _refused(path, error) from error
 
 
 def _refused(path: str | os.PathLike[str], error: Exception) -> ModelError:
     what = str(error) or type(error).__name__
-    return ModelError(f"{os.fspath(path)} is not an explanation that Explanation.save wrote, or it is damaged: {what}")
+    return ModelError(f"{path!s} is not an explanation that Explanation.save wrote, or it is damaged: {what}")
 
 
 def _made(cls: type[Explanation], about: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Explanation:

@@ -105,6 +105,22 @@ def test_other_files_are_refused(name: str, tmp_path: Path) -> None:
         Explanation.load(tmp_path / "e.npz")
 
 
+def test_a_byte_that_changed_is_noticed(tmp_path: Path) -> None:
+    """Every byte in turn: the values come back, or a message does. Some bytes, such as dates, have no effect."""
+    explanation = BINARY(FRAME[:3])
+    path = tmp_path / "e.npz"
+    explanation.save(path)
+    whole = path.read_bytes()
+    n_refused = 0
+    for at in range(len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            np.testing.assert_array_equal(Explanation.load(path).values, explanation.values)
+        except ModelError:
+            n_refused += 1
+    assert n_refused > len(whole) // 2
+
+
 def test_names_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     explanation: Any = BINARY(FRAME)
     explanation.values = explanation.values[:, :2]
