@@ -26,22 +26,22 @@ def use_arborshap(
     """Let the explainer of a dashboard take its values, base values and interactions from arborshap.
 
     One-hot columns that the explainer merges (``cats=``) play as one player, so the value of a merged column is not a
-    sum over its categories. The explainer of a pipeline shows the columns that the last step sees; made with
-    ``shap="kernel"``, which keeps the pipeline whole, it shows raw columns.
+    sum over its categories. For a pipeline, the dashboard shows the columns that the last step sees; if its
+    explainer is made with ``shap="kernel"``, which keeps the pipeline whole, it shows raw columns.
 
     Parameters
     ----------
     explainer
         A `ClassifierExplainer` or `RegressionExplainer` of a tree model or of a pipeline that ends in one. Values that
-        it has computed already are dropped.
+        it has already computed are discarded.
     data
         The background, in the columns of ``explainer.X``, or a `Background`. The default is the explainer's
-        ``X_background``, or its ``X`` if it has none. An explainer of a model with categories cannot be made with
-        ``X_background``, because shap refuses that; give the rows here.
+        ``X_background``, or its ``X`` if it has none. If the model has category columns, shap refuses ``X_background``;
+        pass the rows here instead.
     model_output
-        ``"probability"`` or ``"logodds"``, for a classifier. The default is what the explainer was made for, which is
-        probability unless it said otherwise. A regressor's prediction is explained; ``"raw"`` explains its trees before
-        any link.
+        For a classifier, ``"probability"`` or ``"logodds"``; the default is what the explainer was made for, usually
+        probability. For a regressor, the prediction is explained by default; ``"raw"`` explains the sum of its trees,
+        before any link.
     **options
         Any other argument of `TreeExplainer`, such as ``n_jobs``.
 
@@ -74,7 +74,7 @@ def use_arborshap(
 
 
 class ShapExplainer:
-    """What the dashboard asks for values: the methods of `shap.TreeExplainer` that it calls.
+    """The part of `shap.TreeExplainer` that the dashboard calls, with arborshap's values.
 
     Parameters
     ----------

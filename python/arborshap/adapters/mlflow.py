@@ -41,19 +41,19 @@ def save_model(
     Parameters
     ----------
     explainer
-        The explainer. One of a pipeline can be saved if `TreeExplainer.save` can save it.
+        The explainer. The explainer of a pipeline can be saved if `TreeExplainer.save` can save it.
     path
-        The folder to make. It must not exist, or be empty.
+        The folder to write to. It must be empty or not exist yet.
     mlflow_model
-        The MLflow model that this flavour is added to; `log_model` passes one.
+        The MLflow model to add this flavour to; `log_model` passes one.
     signature, input_example, conda_env, pip_requirements, extra_pip_requirements, code_paths, metadata
         As for every flavour of MLflow. The default requirements are this version of arborshap, and the versions of
         MLflow, numpy and pandas. If `input_example` is a frame or an array, the signature is inferred from it.
     """
     if not isinstance(explainer, TreeExplainer):
         raise InputError(
-            f"an arborshap.TreeExplainer can be saved here, not a {type(explainer).__name__}; save the model itself "
-            "with the flavour of its own library"
+            f"save_model and log_model take an arborshap.TreeExplainer, not a {type(explainer).__name__}; save the "
+            "model itself with the flavour of its own library"
         )
     if (output := explainer.facts().model_output) in ("log_loss", "squared_error"):
         raise InputError(f"model_output={output!r} needs the label of each row, which a served model is not given")
@@ -161,13 +161,14 @@ class ExplainingModel:
         model_input
             The rows, in any form that a `TreeExplainer` takes.
         params
-            Nothing; MLflow passes it.
+            Ignored; MLflow passes it.
 
         Returns
         -------
         pandas.DataFrame
-            One line per row: one column per player with its Shapley value, and the column ``base_value``. If the model
-            has several outputs, there is one such block per output, and its name and a colon come before each name.
+            One line per row, with one column per player for its Shapley value, and the column ``base_value``. If the
+            model has several outputs, there is one such block per output, and the output's name precedes each column's
+            name, as in ``setosa: petal length``.
         """
         if isinstance(model_input, dict) and any(isinstance(cells, list) for cells in model_input.values()):
             model_input = pd.DataFrame(model_input)  # columns, as a client of a served model may send them

@@ -33,9 +33,9 @@ class ArborshapEvaluator(ModelEvaluator):  # type: ignore[misc, unused-ignore]
     ``log_explainer``
         Whether to log the explainer too, as an MLflow model; ``False`` by default.
     ``log_model_explainability``
-        ``False`` skips the evaluator, as it skips MLflow's own explanations.
+        ``False`` switches the evaluator off, as it does for MLflow's own explanations.
     ``ignore_exceptions``
-        ``False`` lets an error of arborshap end the evaluation; by default it becomes a warning.
+        By default, an error of arborshap becomes a warning; ``False`` lets it end the evaluation.
     """
 
     @classmethod
@@ -64,7 +64,7 @@ class ArborshapEvaluator(ModelEvaluator):  # type: ignore[misc, unused-ignore]
         except ArborshapError as error:
             if not config.get("ignore_exceptions", True):
                 raise
-            LOGGER.warning("arborshap explains nothing in this evaluation: %s", error)
+            LOGGER.warning("arborshap skips this evaluation: %s", error)
             return None
         if config.get("log_explainer"):
             from arborshap.adapters.mlflow import log_model  # noqa: PLC0415 (MLflow imports this module while it starts)

@@ -28,35 +28,35 @@ Array = NDArray[Any]
 class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no types
     """Explains tree ensembles as `arborshap.TreeExplainer` does, in the shape of `shap.TreeExplainer`.
 
-    It is an instance of `shap.TreeExplainer` for every tool that asks, but computes nothing with shap's code.
+    Tools that check for a `shap.TreeExplainer` accept it, but no value is computed by shap's code.
 
     Parameters
     ----------
     model
         Any model that `arborshap.TreeExplainer` takes, or an `arborshap.TreeExplainer`, which is then used as it is.
     data
-        The background, of which every row is used: whatever `arborshap.TreeExplainer` takes, or a masker of shap, or an
-        `xgboost.DMatrix`. A masker keeps 100 rows unless told otherwise, so give the rows themselves.
+        The background: whatever `arborshap.TreeExplainer` takes, a masker of shap, or an `xgboost.DMatrix`. Every row
+        is used. A masker keeps only 100 rows unless told otherwise, so pass the rows themselves.
     model_output
-        ``"raw"``, ``"probability"``, ``"log_loss"`` and ``"predict_proba"``, as in shap. ``"predict"`` is
-        ``"prediction"`` in arborshap. A number explains this output of the raw prediction alone.
+        ``"raw"``, ``"probability"``, ``"log_loss"`` and ``"predict_proba"``, as in shap. ``"predict"`` is arborshap's
+        ``"prediction"``. A number selects one output of the raw prediction.
     feature_perturbation
-        As in shap. ``"interventional"`` without data warns and compares with nothing, as shap does.
+        As in shap. ``"interventional"`` without data gives a warning and path-dependent values, as in shap.
     feature_names
         Names of the columns.
     approximate, link, linearize_link
         Accepted if they change nothing, and refused otherwise.
     groups, sample_weight, verify, engine, n_jobs, memory_limit
-        What shap does not have; see `arborshap.TreeExplainer`.
+        Additional arguments, which shap does not have; see `arborshap.TreeExplainer`.
 
     Attributes
     ----------
     explainer : arborshap.TreeExplainer
-        The explainer that does the work, for everything that shap has no name for.
+        The explainer that does the work; use it for everything that shap does not offer.
     expected_value : float or array
         As in arborshap: a float, or one number per output. For ``model_output="log_loss"`` a function of the label.
     data : array or None
-        The rows of the background; ``None`` if there are none, or if they came as a `arborshap.Background`.
+        The rows of the background; ``None`` if there are none, or if they came as an `arborshap.Background`.
     """
 
     def __init__(
@@ -137,8 +137,8 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
     def model(self) -> Any:
         """The model as shap reads it, a ``TreeEnsemble``, for code that looks at shap's trees.
 
-        It is made when it is first asked for, and no value depends on it. If shap cannot read the model, such as a
-        pipeline, it is the model as it was given.
+        It is made on first use, and no value depends on it. If shap cannot read the model (a pipeline, for example),
+        this is the model as it was given.
         """
         if "_given" not in self.__dict__:  # `shap.Explainer` turns itself into this class, and asks before `__init__`
             return self.__dict__["model"]
@@ -178,7 +178,7 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
         interactions
             Whether to compute Shapley interaction values.
         check_additivity
-            Without effect: values add up. The first rows are compared with the library's own predictions (`verify`).
+            Has no effect, because values add up: see `verify`, which compares with the library's own predictions.
         approximate
             Must be false: Saabas values are not Shapley values.
 
@@ -204,7 +204,7 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
     ) -> Array:
         """Compute Shapley values: (rows, players) or (rows, players, outputs); see `__call__`.
 
-        `tree_limit` must be ``None``, negative, or at least the number of trees, and `from_call` is without effect.
+        `tree_limit` must be ``None``, negative, or at least the number of trees. `from_call` has no effect.
         """
         y = self._labels(y)
         values = self._ask(lambda rows: self.explainer.shap_values(rows, y, inputs.limit(tree_limit), approximate), X)
@@ -225,10 +225,10 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
         return inputs.ask_by_position_too(question, X, lambda: self.explainer.data_names)
 
     def save(self, out_file: Any, model_saver: Any = None, masker_saver: Any = None) -> None:
-        """Write the explainer to an open file, for `load` or `shap.Explainer.load`; as all of shap's, it is a pickle.
+        """Write the explainer to an open file for `load` or `shap.Explainer.load`: a pickle, as shap's files are.
 
         `model_saver` is called with the model and the file, as in shap; if it is false, the model is not saved. The
-        loaded explainer needs the model only for its attribute `model`. `masker_saver` is without effect.
+        loaded explainer needs the model only for its attribute `model`. `masker_saver` has no effect.
         """
         pickle.dump(type(self), out_file)  # shap's `load` finds the class by it
         inputs.save_to(out_file, self.explainer, self._given, self._output.asked_for, model_saver)

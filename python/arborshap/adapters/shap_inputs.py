@@ -57,7 +57,7 @@ class ChosenOutput:
     def checked(self, n_outputs: int) -> Self:
         """Return the choice for a model with so many outputs; refuse an output that it does not have."""
         if self.position is not None and not 0 <= self.position < n_outputs:
-            raise InputError(f"model_output={self.position} is no output of this model, which has {n_outputs}")
+            raise InputError(f"model_output={self.position} is not an output of this model, which has {n_outputs}")
         return replace(self, doubled=self.asked_for == "predict_proba" and n_outputs == 1)
 
     def of_values(self, values: Array) -> Array:
@@ -291,7 +291,7 @@ def load_from(in_file: Any, loader: Any) -> dict[str, Any]:
     """Read what `save_to` wrote, as arguments of the constructor; `loader` reads the model, if it is given."""
     saved = cloudpickle.load(in_file)
     if not isinstance(saved, dict) or saved.get("version") != 1:
-        raise InputError("this file holds no explainer of arborshap.adapters.shap, or one of a later release")
+        raise InputError("this file was not written by arborshap.adapters.shap, or a later release wrote it")
     model = loader(in_file) if callable(loader) else saved["given"].model
     return {
         "model": Loaded(saved["explainer"], model),

@@ -18,18 +18,18 @@ from arborshap.adapters.players import check_one_per_column
 class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
     """Computes the contributions that shapash shows, exactly and against a whole background.
 
-    Columns that an encoder made of one original column play as one player, so that the contribution of the original
-    column is its value in that game and not a sum over encoded columns. A pipeline is explained in its raw columns.
+    Columns that an encoder made from one original column play as one player. The contribution of the original column is
+    the value of that player, not a sum over encoded columns. A pipeline is explained in its raw columns.
 
     Parameters
     ----------
     model
         The model that `SmartExplainer` is given, which may be a pipeline that ends in a tree model.
     data
-        The background: the rows that predictions are compared with, in the same columns as the rows that are compiled.
-        If omitted, these are the rows of the first call of `SmartExplainer.compile`.
+        The background: the rows that predictions are compared with, with the same columns as the rows passed to
+        `SmartExplainer.compile`. If omitted, the rows of its first call are the background.
     preprocessing
-        The encoders that made the model's columns, as for `SmartExplainer`, which passes on its own if this is omitted.
+        The encoders that made the model's columns. If omitted, `SmartExplainer` passes on those that it was given.
     **options
         Any argument of `TreeExplainer`, such as ``model_output="probability"``. By default the raw prediction is
         explained.
@@ -37,7 +37,7 @@ class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
     Attributes
     ----------
     explainer : InteractionExplainer or None
-        The explainer in the form that shapash's plots of interactions ask for, once rows have been compiled; its
+        The explainer in the form that shapash's interaction plots need; ``None`` until rows have been compiled. Its
         attribute ``explainer`` is the `arborshap.TreeExplainer`.
     """
 
@@ -90,7 +90,7 @@ class ArborshapBackend(BaseBackend):  # type: ignore[misc, unused-ignore]
 
 
 class InteractionExplainer(shap.TreeExplainer):
-    """An explainer whose interactions are what shapash draws: in its columns, and one array per class.
+    """An explainer whose interactions have the form that shapash draws: in its columns, and one array per class.
 
     Parameters
     ----------

@@ -12,10 +12,10 @@ from arborshap import InputError, TreeExplainer
 
 
 class CoalitionGame(Game):  # type: ignore[misc, unused-ignore]
-    """The game of one row: what each coalition of players is worth, exactly over the whole background.
+    """The game of one row: what each coalition of players is worth, averaged exactly over the whole background.
 
-    shapiq's exact computer, approximators and plots take it as they take any other game. Players are those of the
-    explainer, so groups and raw columns of pipelines play as they do there.
+    shapiq's exact computer, approximators and plots accept it like any other game. The players are those of the
+    explainer, so groups and the raw columns of pipelines are players too.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class CoalitionGame(Game):  # type: ignore[misc, unused-ignore]
     row
         One row, in any form that the explainer takes.
     output
-        The output to play for, by position or name, if the model has several.
+        The output that the game is about, by position or name, if the model has several.
     normalize
-        Whether the worth of the empty coalition, the expected value, is subtracted, as shapiq does by default.
+        Whether to subtract the worth of the empty coalition, which is the expected value. shapiq does so by default.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class CoalitionGame(Game):  # type: ignore[misc, unused-ignore]
         self._output = self._position(output)
         empty = self._worth([])
         if empty.shape != (1,):
-            raise InputError(f"a game is about one row, but {len(empty)} rows are given")
+            raise InputError(f"a game is about one row, but row has {len(empty)} rows; pass one of them")
         super().__init__(
             n_players=len(explainer.feature_names),
             normalize=normalize,

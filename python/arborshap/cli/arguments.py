@@ -90,9 +90,9 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _add_sketch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     sketch = commands.add_parser(
         "sketch",
-        help="count the rows of a file, to compare them with others later",
-        description="Count what the model's trees see of the rows of a file, and write these counts. Two such files, "
-        "for example of two weeks, can be compared by arborshap drift when the rows are gone.",
+        help="summarise the rows of a file as counts, for arborshap drift",
+        description="Count how the rows of a file fall through the model's trees, and write the counts to a file. "
+        "Make one file per week, for example; arborshap drift compares them without the rows.",
         epilog=_EXIT,
     )
     add = sketch.add_argument
@@ -101,7 +101,7 @@ def _add_sketch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     add("--out", type=Path, metavar="FILE", required=True, help="where to write the counts, such as week40.bg")
     add("--minimum-rows", type=_positive, metavar="N", help="refuse to write counts of fewer rows, for privacy")
     add("--no-error-bars", action="store_true", help="leave out what standard errors need, for a much smaller file")
-    add("--model-output", choices=["raw", "prediction", "probability"], help="the unit of comparisons (default: raw)")
+    add("--model-output", choices=["raw", "prediction", "probability"], help="the unit of the drift (default: raw)")
     _add_groups(sketch)
     _add_skipping(sketch)
     _add_dialect(sketch)
@@ -112,8 +112,8 @@ def _add_drift(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     drift = commands.add_parser(
         "drift",
         help="explain what moved the mean prediction between sketches",
-        description="Explain what moved the mean prediction from the rows of one sketch to those of others, which come "
-        "in the order of time. Periods are named after the files.",
+        description="Explain what moved the mean prediction between periods. Give one file of arborshap sketch per "
+        "period, oldest first; periods are named after the files.",
         epilog=_EXIT,
     )
     add = drift.add_argument
@@ -128,7 +128,7 @@ def _add_drift(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="compare each period with the first one or with the one before it (default: first)",
     )
     add("--index", choices=["shapley", "banzhaf"], default="shapley", help="what to compute (default: shapley)")
-    add("--raw", action="store_true", help="compare the raw output, whatever the sketches were made for")
+    add("--raw", action="store_true", help="compare raw predictions, even if the sketches have another --model-output")
     _add_dialect(drift)
     _add_run(drift)
     _add_memory(drift)

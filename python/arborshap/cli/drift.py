@@ -76,7 +76,7 @@ def _read(path: Path) -> Background:
     except FileNotFoundError as error:
         raise InputError(f"there is no sketch {str(path)!r}") from error
     except ModelError as error:
-        raise InputError(f"{str(path)!r} is no file of arborshap sketch: {error}") from error
+        raise InputError(f"{str(path)!r} was not written by arborshap sketch: {error}") from error
 
 
 def _report(found: Drift, page: Path | None) -> None:

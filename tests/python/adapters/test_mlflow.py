@@ -125,7 +125,7 @@ def test_a_pipeline_in_its_raw_columns(tmp_path: Path) -> None:
 
 
 def test_what_is_no_explainer_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="TreeExplainer can be saved here, not a XGBRegressor"):
+    with pytest.raises(InputError, match=r"take an arborshap\.TreeExplainer, not a XGBRegressor"):
         save_model(MODEL, tmp_path / "model")
     mlflow.xgboost.save_model(MODEL, tmp_path / "other", model_format="json", pip_requirements=[])
     with pytest.raises(ModelError, match="has no explainer, only the flavours"):

@@ -117,7 +117,7 @@ class TestOutputs:
         np.testing.assert_array_equal(second.shap_values(FRAME), every.shap_values(FRAME)[..., 1])
         np.testing.assert_array_equal(second(FRAME).base_values, every(FRAME).base_values[..., 1])
         assert second.expected_value == every.expected_value[1]
-        with pytest.raises(InputError, match="model_output=3 is no output of this model, which has 3"):
+        with pytest.raises(InputError, match="model_output=3 is not an output of this model, which has 3"):
             TreeExplainer(CLASSES, FRAME, model_output=3)
 
     def test_the_expected_loss_is_a_function_of_the_label(self) -> None:

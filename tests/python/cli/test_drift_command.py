@@ -146,7 +146,7 @@ def test_what_is_refused(weeks: Files) -> None:
     two = ("week0.bg", "week1.bg")
     assert "at least two" in refused(weeks, "drift", "model.json", "week0.bg")
     assert "two sketches are called 'week0'" in refused(weeks, "drift", "model.json", "week0.bg", "week0.bg")
-    assert "is no file of arborshap sketch" in refused(weeks, "drift", "model.json", "week0.bg", "rows1.csv")
+    assert "was not written by arborshap sketch" in refused(weeks, "drift", "model.json", "week0.bg", "rows1.csv")
     assert "there is no sketch" in refused(weeks, "drift", "model.json", "week0.bg", "none.bg")
     assert "holds only numbers" in refused(weeks, "drift", "model.json", *two, "--out", "out.npy")
     both = ("--out", "o.csv", "--report", "o.csv")

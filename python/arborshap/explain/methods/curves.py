@@ -26,15 +26,15 @@ class CurveMethods(Methods):
     def coalition_values(self, X: Any, players: Any) -> NDArray[np.float64]:
         """Compute what the model would predict on average if it saw only some players of each row.
 
-        The players in the coalition have the row's values, and all others have those of the background rows, over which
-        the prediction is averaged. This is what the coalition is worth in the game.
+        Players in the coalition have the row's values; all others have the values of a background row. The prediction
+        is averaged over all background rows. This is what the coalition is worth in the game.
 
         Parameters
         ----------
         X
             The rows, in any form that `data` may have.
         players
-            The players in the coalition, by name or position; a single one may stand alone.
+            The players in the coalition, by name or position: a list, or a single player.
 
         Returns
         -------
@@ -56,12 +56,13 @@ class CurveMethods(Methods):
             A player, by name or position, or a pair of players such as ``("age", "income")``. If omitted, the curves
             of all players are computed at once.
         grid
-            Where to compute the curve. ``None``: at one point between all neighbouring thresholds of the trees, which
-            tells all of the exact step function, or at every category. A number: so many quantiles of X. Otherwise the
-            values, or a pair of such lists for two players; NaN or ``None`` among them stands for a missing value.
+            Where to compute the curve. ``None``: at one point between any two neighbouring thresholds of the trees,
+            which gives the whole step function exactly, or at every category. A number: at this many quantiles of X. A
+            list: at these values, where NaN or ``None`` stands for a missing value. For two players, give a pair of
+            lists.
         X
-            Rows. They are needed for quantiles and for the rows' own curves. The curve of a group of columns, or of a
-            raw column of a pipeline, is computed at the values of these rows; a grid picks some of them.
+            Rows, which quantiles and the curves of single rows need. The curve of a group of columns, or of a raw
+            column of a pipeline, is computed at the values of these rows; a grid picks some of them.
         kind
             ``"average"``, ``"individual"`` for the curve of each row of X by itself (ICE), or ``"both"``.
 
@@ -92,12 +93,11 @@ class CurveMethods(Methods):
 
         The rows of X are divided into bins by the quantiles of the column. Within each bin, the column of the bin's own
         rows is moved from the lower to the upper edge, and the mean change of the prediction is the local effect of the
-        bin. Unlike a partial dependence, no row gets a value that is far from its own, so the curve says something
-        even if columns depend on each other. No background is used.
+        bin. Unlike in partial dependence, no row gets a value that is far from its own, so the curve is meaningful even
+        if columns depend on each other. No background is used.
 
-        Categories are taken in the order that the model records, else in sorted order; only those that occur in X. The
-        step from one category to the next is the mean change over the rows of both. Rows with a missing value are
-        left out.
+        The categories that occur in X come in the order that the model records, or else in sorted order. The step from
+        one category to the next is the mean change over the rows of both. Rows with a missing value are left out.
 
         Parameters
         ----------
@@ -106,13 +106,13 @@ class CurveMethods(Methods):
         X
             The rows, in any form that `data` may have.
         bins
-            Number of bins, at most; ties among the quantiles make fewer.
+            The most bins. Equal quantiles are merged, so there may be fewer.
 
         Returns
         -------
         Curve
-            `average` at the edges of the bins, or at the categories. Its mean over the rows is 0, where the curve is
-            taken as a straight line within a bin.
+            `average` at the edges of the bins, or at the categories. The curve is a straight line within a bin, and its
+            mean over the rows is 0.
         """
         from arborshap.explain.local_effects import local_effects_of  # noqa: PLC0415 (few callers draw curves)
 
@@ -128,15 +128,15 @@ class CurveMethods(Methods):
         return local_effects_of(state, chosen[0], rows, bins)
 
     def h_statistic(self, X: Any) -> NDArray[np.float64]:
-        """Compute Friedman's H squared: which share of the variance of a joint effect is interaction.
+        """Compute Friedman's H squared: the share of the variance of a joint effect that is due to interaction.
 
         Effects are mean predictions over the whole background, at the rows of X.
 
         Returns
         -------
         array
-            (players, players) or (players, players, outputs). Entry (i, j) is about the joint effect of two players. On
-            the diagonal stands the interaction of a player with all others, as a share of the whole prediction.
+            (players, players) or (players, players, outputs). Entry (i, j) is the share for the players i and j. The
+            diagonal holds the interaction of a player with all others, as a share of the variance of the prediction.
         """
         from arborshap.explain.interaction_share import h_statistic_of  # noqa: PLC0415 (few callers ask)
 
@@ -158,7 +158,7 @@ class CurveMethods(Methods):
         output
             The output to draw, by position or name, if there are several.
         max_display
-            Most players to draw: those with the largest shares.
+            The most players to draw: those with the largest shares.
         ax
             Where to draw. The default is a new figure.
         """

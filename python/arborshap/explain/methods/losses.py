@@ -29,13 +29,13 @@ class LossMethods(Methods):
     ) -> SageValues:
         """Compute how much of the model's accuracy over labelled rows is due to each player (SAGE).
 
-        A coalition is worth how much the mean loss falls if the model sees its players in every row, and what it
-        explains is averaged over the whole background for all others. The loss is the log loss if the model predicts
-        probabilities, and the squared error if not, averaged over outputs. The raw prediction is averaged before the
-        link, which costs rows plus background rows per coalition; with ``model_output="probability"`` or
-        ``"prediction"`` the link comes first, which costs rows times background rows.
+        The worth of a coalition is how far the mean loss falls if the model sees the coalition's players in every row
+        and averages over the whole background for all others. The loss is the log loss if the model predicts
+        probabilities, and the squared error otherwise, averaged over outputs. By default the raw prediction is averaged
+        before the link, which costs rows plus background rows per coalition. With ``model_output="probability"`` or
+        ``"prediction"``, the link is applied first, which costs rows times background rows.
 
-        With up to 8 players that the trees ask for, all coalitions are computed and values are exact. Otherwise random
+        If the trees use at most 8 players, all coalitions are computed and values are exact. Otherwise random
         permutations are sampled in pairs, each with its reverse.
 
         Parameters
@@ -45,10 +45,10 @@ class LossMethods(Methods):
         y
             The true label, or the true value, of each row.
         tolerance
-            When to stop: if the largest standard error is at most this share of the spread between the largest and the
-            smallest value.
+            Sampling stops when the largest standard error is at most this share of the spread between the largest and
+            the smallest value.
         max_permutations
-            When to stop even so; at least 16.
+            Sampling stops after this number of permutations in any case; at least 16.
         sample_weight
             The weight of each row of X. If omitted, all weights are equal.
         seed

@@ -40,7 +40,7 @@ class OrderMethods(Methods):
         top: int | None = None,
         progress: bool | Report = False,
     ) -> Interactions:
-        """Compute an index of sets of up to `order` players.
+        """Compute interaction values of sets of up to `order` players.
 
         Only sets of players that share a path of a tree are computed; all other sets have the value 0.
 
@@ -52,10 +52,10 @@ class OrderMethods(Methods):
             The label of each row, for a loss only.
         index
             ``"SII"``: Shapley interaction. ``"k-SII"``: the same, aggregated so that all sets sum to h(x) - E h(z).
-            ``"STII"``: Shapley-Taylor, which sums to the same. ``"FSII"``: faithful Shapley, which does too.
-            ``"BII"``: Banzhaf interaction.
+            ``"STII"``: Shapley-Taylor, and ``"FSII"``: faithful Shapley, which both have that sum too. ``"BII"``:
+            Banzhaf interaction.
         order
-            The most players of a set, from 1 to 6. Smaller sets are computed as well.
+            The size of the largest sets, from 1 to 6. Smaller sets are computed as well.
         top
             Keep only this number of sets per row, those with the largest absolute values (summed over the outputs), so
             that memory stays small. The default keeps all sets.
@@ -121,7 +121,7 @@ class OrderMethods(Methods):
     ) -> NDArray[np.float64]:
         """Compute Beta(alpha, beta)-Shapley values: (rows, players) or (rows, players, outputs).
 
-        A large `alpha` stresses what players add to small coalitions, and a large `beta` what they add to large ones.
+        A large `alpha` emphasises what players add to small coalitions; a large `beta`, what they add to large ones.
         Beta(1, 1) gives the Shapley values.
         """
         parameters = np.array([_positive("alpha", alpha), _positive("beta", beta)])
@@ -136,23 +136,23 @@ class OrderMethods(Methods):
         ordered: bool = False,
         progress: bool | Report = False,
     ) -> NDArray[np.float64]:
-        """Compute values of columns that play inside groups, so that the columns of a group sum to the group's value.
+        """Compute a value for each column of each group; the columns of a group sum to the group's value.
 
-        For everybody outside, a group joins as a whole; its own columns join one by one.
+        Seen from outside, a group joins a coalition as a whole. Inside the group, its columns join one by one.
 
         Parameters
         ----------
         X
             The rows, in any form that `data` may have.
         within
-            The groups. By default those of the explainer, ``groups=``. Otherwise ``{"name": [columns]}``, where
-            groups may be nested, ``{"name": {"inner": [columns], ...}, ...}`` (Winter values); or any other form of
-            groups, such as the fitted transformer that made the columns. Columns that are not named stand alone.
+            The groups; by default those of the explainer (``groups=``). Either ``{"name": [columns]}``, which may be
+            nested, ``{"name": {"inner": [columns], ...}, ...}`` (Winter values), or anything else that ``groups=``
+            takes, such as the fitted transformer that made the columns. Columns that are not named stand alone.
         y
             The label of each row, for a loss only.
         ordered
-            Whether the groups of a dict `within` join in the order in which they are given, as causes come before their
-            effects (asymmetric values). Columns that are not named come last, in all orders.
+            Whether the groups of a dict `within` join in the order in which they are listed, such as causes before their
+            effects (asymmetric values). Columns that are not named come last, in any order.
         progress
             ``True`` shows a bar; a function is called with the fraction done.
 

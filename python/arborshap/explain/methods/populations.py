@@ -22,8 +22,8 @@ class PopulationMethods(Methods):
     ) -> NDArray[np.float64]:
         """Compute how far each value may be off because the background is a sample.
 
-        The background is dealt out to 30 parts, and the rows are explained against each of them: the spread of the
-        results gives the standard error of their mean. The cost is that of 30 explanations.
+        The background is dealt into 30 parts, and the rows are explained against each of them. The spread of the 30
+        results gives the standard error. The cost is that of 30 explanations.
 
         Parameters
         ----------
@@ -45,8 +45,8 @@ class PopulationMethods(Methods):
     def background_size(self, error: float, X: Any = None) -> int:
         """Return how many background rows the Shapley values need for a standard error of at most `error`.
 
-        The error falls with the square root of the number of background rows. It is measured with the present
-        background, as the root mean square over the rows of X, for the player (and output) where it is largest.
-        Without X, up to 200 rows of the background stand for the rows to be explained.
+        The error is inversely proportional to the square root of the number of background rows. It is measured with
+        the present background, as the root mean square over the rows of X, for the player (and output) where it is
+        largest. Without X, up to 200 rows of the background are used as the rows to explain.
         """
         return background_size_for(self.state, error, None if X is None else self.state.reader.matrix(X))
