@@ -151,8 +151,8 @@ class OrderMethods(Methods):
         y
             The label of each row, for a loss only.
         ordered
-            Whether the groups of a dict `within` join in the order in which they are listed, such as causes before their
-            effects (asymmetric values). Columns that are not named come last, in any order.
+            Whether the groups of a dict `within` join in the order in which they are listed, such as causes before
+            their effects (asymmetric values). Columns that are not named come last, averaged over all their orders.
         progress
             ``True`` shows a bar; a function is called with the fraction done.
 
