@@ -34,9 +34,9 @@ def cohort_contrasts(
 ) -> CohortContrasts:
     """Explain why groups of rows have different mean predictions.
 
-    Each gap is the game of `Background.contrast`: players in the coalition come from a row of one cohort and all others
-    from a row of the other, averaged over all pairs of rows. For the gap between people of different groups this is the
-    demographic parity gap; if only rows with the same outcome y are given, it is that of equal opportunity.
+    Each gap is explained by the game of `Background.contrast`: players in the coalition come from a row of one cohort
+    and all others from a row of the other, averaged over all pairs of rows. If cohorts are groups of people, the gap is
+    the demographic parity gap; if all rows also have the same outcome y, it is the equal opportunity gap.
 
     Parameters
     ----------

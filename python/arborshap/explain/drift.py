@@ -38,8 +38,8 @@ def drift_contributions(
     model
         The model, in any form that `TreeExplainer` accepts, or an explainer, which brings its groups and its output.
     periods
-        A dictionary of at least two names in the order of time, each with the rows of that period or with a
-        `Background` of them.
+        A dictionary of at least two periods, oldest first: the name of each with its rows, or with a `Background` of
+        its rows.
     since
         ``"first"`` compares each period with the first one, ``"previous"`` with the one before it.
     index

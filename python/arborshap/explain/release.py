@@ -38,7 +38,7 @@ def release_attribution(
     n_jobs: int | None = None,
     memory_limit: int | None = None,
 ) -> Explanation:
-    """Explain why the mean prediction moved when a new model met new data.
+    """Explain why the mean prediction moved when both the model and the data changed.
 
     The players are the columns, or groups of them, and the model. A coalition takes its columns from the rows after the
     release and the others from the rows before it, and predicts with the new model if the model is in the coalition.
