@@ -27,7 +27,7 @@ autodoc_member_order = "bysource"
 autodoc_default_options = {"special-members": "__call__, __getitem__, __len__"}
 autodoc_preserve_defaults = True
 # Adapters import their tools, which are not needed to read the docstrings.
-autodoc_mock_imports = ["explainerdashboard", "mlflow", "pandas", "shap", "shapash"]
+autodoc_mock_imports = ["cloudpickle", "explainerdashboard", "mlflow", "pandas", "shap", "shapash"]
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_typehints_format = "short"
