@@ -81,15 +81,15 @@ def shortened(found: dict[str, Any]) -> dict[str, Any]:
 def readme_block(found: dict[str, Any]) -> str:
     few = shortened(found)
     return f"""\
+A is XGBoost with 100 trees of depth 6 on 20 features, and B has 500 trees of depth 8 on 50 features. C10 is a random
+forest of unlimited depth on 10 features. D is XGBoost on the digits dataset, with 10 classes.{deep(few)}
+
 {tables.peers_table(few)}
 
 Times include construction and values, and every package uses all the cores it can. The run fails unless the values
 agree to 2e-5 of the largest, in all but at most one row in a thousand. shap is given the whole background; by default
 it keeps 100 rows. EXT means timed on fewer rows or trees and scaled up. If a peer is faster, the last column is below
 1.
-
-A is XGBoost with 100 trees of depth 6 on 20 features, and B has 500 trees of depth 8 on 50 features. C10 is a random
-forest of unlimited depth on 10 features. D is XGBoost on the digits dataset, with 10 classes.{deep(few)}
 
 {surroundings(few)}
 
