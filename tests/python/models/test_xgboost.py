@@ -125,6 +125,16 @@ def test_only_the_wrapper_stops_at_the_best_iteration(tmp_path: Path) -> None:
         agrees(load(tmp_path / f"booster.{suffix}").forest.margin(rows), by_booster)
 
 
+@pytest.mark.parametrize("suffix", ["json", "ubj"])
+def test_a_file_is_the_same_model_to_the_last_bit(suffix: str, tmp_path: Path) -> None:
+    """Rows counted for a file and rows counted for the live model can then be merged."""
+    booster = train("binary", {"objective": "binary:logistic"})
+    booster.save_model(tmp_path / f"model.{suffix}")
+    live, read = load(booster).forest.native.arrays(), load(tmp_path / f"model.{suffix}").forest.native.arrays()
+    for name, numbers in live.items():
+        np.testing.assert_array_equal(read[name], numbers, err_msg=name)
+
+
 def test_a_slice_of_a_booster_is_a_model_too() -> None:
     booster = train("y", {}, rounds=6)[1:5:2]
     agrees(load(booster).forest.margin(data().rows), margin(booster, data().rows))

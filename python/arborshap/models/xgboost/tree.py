@@ -48,7 +48,7 @@ def add_tree(
         for key in ("left_children", "right_children", "split_indices", "default_left")
     )
     condition = float32(f"{where}: split_conditions", take_list(tree, "split_conditions", where))
-    cover = as_array(f"{where}: sum_hessian", tree["sum_hessian"]) if with_cover else condition
+    cover = float32(f"{where}: sum_hessian", tree["sum_hessian"]) if with_cover else condition
     shape = (len(condition),)
     if any(array.shape != shape for array in (left, right, feature, default_left, cover)):
         raise ModelError(f"{where}: its arrays differ in length, but each must have one entry per node")
