@@ -39,10 +39,18 @@ def repeated(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
+def check_unmasked(name: str, column: Any) -> None:
+    """Raise `InputError` if a masked array hides some of its entries, which NumPy would read all the same."""
+    if np.ma.is_masked(column):
+        row = int(np.argwhere(np.ma.getmaskarray(column))[0, 0])
+        raise InputError(f"{name} of row {row} is masked; leave out such rows")
+
+
 def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Return the background's weights as float64: one per row, none negative, not all zero."""
     if weights is None:
         return None
+    check_unmasked("sample_weight", weights)
     try:
         given = np.asarray(weights)
     except ValueError as error:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from arborshap._util.checks import check_unmasked
 from arborshap.exceptions import InputError
 
 OutputName: TypeAlias = Literal["raw", "prediction", "probability", "log_loss", "squared_error"]
@@ -67,13 +68,17 @@ class Labels:
 
 
 def as_labels(y: Any) -> NDArray[Any] | None:
-    """Return labels as an array; the label of a single row may stand alone."""
+    """Return labels as an array, of numbers if all are numbers; the label of a single row may stand alone."""
     if y is None:
         return None
+    check_unmasked("y", y)
     try:
-        return np.atleast_1d(np.asarray(y))
+        given = np.atleast_1d(np.asarray(y))
     except ValueError as error:
         raise InputError("y must be one label per row, but its entries have different lengths") from error
+    if given.dtype.kind == "O" and all(isinstance(label, (int, float, np.number, np.bool_)) for label in given.flat):
+        return np.array(given.tolist())
+    return given
 
 
 def check_no_labels(y: Any) -> None:

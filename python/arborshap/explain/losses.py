@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.explain.coalitions import refuse_losses
-from arborshap.explain.labels import Labels
+from arborshap.explain.labels import Labels, as_labels
 from arborshap.explain.outputs import ModelOutput, class_names, output_of
 from arborshap.explain.state import State
 
@@ -83,7 +83,8 @@ def _labels(state: State, y: Any) -> Labels:
             "the probabilities of this model do not sum to 1 (several targets, or one class against the rest), so it "
             "has no single log loss"
         )
-    if classes is None and np.asarray(y).dtype.kind not in "fiub":
+    given = as_labels(y)
+    if classes is None and given is not None and given.dtype.kind not in "fiub":
         classes = state.output_names  # all that a saved explainer knows of the classes
     return Labels("class", state.n_outputs, classes)
 
@@ -91,8 +92,12 @@ def _labels(state: State, y: Any) -> Labels:
 def _numbers(y: Any, n_rows: int, n_outputs: int) -> Array:
     """Check the true values: one number per row, or one per row and output; (rows, outputs)."""
     shape = (n_rows,) if n_outputs == 1 else (n_rows, n_outputs)
+    given = as_labels(y)
+    assert given is not None
     try:
-        numbers = np.asarray(y, np.float64)
+        if given.dtype.kind in "cmM":  # which NumPy would turn into numbers
+            raise TypeError
+        numbers = given.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError("y must be numbers, because the model predicts numbers") from None
     if numbers.shape != shape and numbers.shape != (n_rows, n_outputs):

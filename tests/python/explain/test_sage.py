@@ -124,6 +124,14 @@ def _wide() -> tuple[Any, Any]:
     return rows, target
 
 
+def test_labels_may_be_objects() -> None:
+    """As a column of a frame of mixed types is."""
+    for model in (XGBClassifier(n_estimators=2, max_depth=2), RandomForestClassifier(2, max_depth=3, random_state=0)):
+        explainer = TreeExplainer(model.fit(X, DATA.classes), X[:10])
+        expected = explainer.sage_values(X, DATA.classes).values
+        np.testing.assert_array_equal(explainer.sage_values(X, DATA.classes.astype(object)).values, expected)
+
+
 def test_permutations() -> None:
     rows, target = _wide()
     model = XGBRegressor(n_estimators=25, max_depth=4).fit(rows, target)
@@ -199,6 +207,13 @@ def test_bad_input() -> None:
         (lambda: explainer.sage_values(X, DATA.binary, seed=-1), "seed"),
         (lambda: explainer.sage_values(X, DATA.binary, sample_weight=[1.0]), "sample_weight"),
         (lambda: regression.sage_values(X, ["a"] * len(X)), "must be numbers"),
+        (lambda: regression.sage_values(X, np.zeros(len(X), "datetime64[s]")), "must be numbers"),
+        (lambda: regression.sage_values(X, np.ma.masked_less(Y, Y[3] + 1e-9)), "y of row .* is masked"),
+        (lambda: explainer.sage_values(X, np.ma.masked_equal(DATA.binary, 1)), "y of row .* is masked"),
+        (
+            lambda: explainer.sage_values(X, DATA.binary, sample_weight=np.ma.masked_equal(np.ones(len(X)), 1.0)),
+            "sample_weight of row 0 is masked",
+        ),
         (lambda: regression.sage_values(X, DATA.pair), "one number per prediction"),
         (lambda: regression.sage_values(X, np.full(len(X), np.nan)), "row 0"),
     ]
