@@ -71,17 +71,17 @@ def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     return array
 
 
-def checked_names(names: Any, n_features: int) -> list[str] | None:
-    """Return the caller's feature names: one per feature, each used once."""
+def checked_names(names: Any, n: int, argument: str = "feature_names", things: str = "features") -> list[str] | None:
+    """Return the caller's names: one per feature, or per output, each used once."""
     if names is None:
         return None
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(f"feature_names must be a list of names, got {names!r}")
+        raise InputError(f"{argument} must be a list of names, got {names!r}")
     texts = [str(name) for name in names]
-    if len(texts) != n_features:
-        raise InputError(f"feature_names has {len(texts)} names, but the model has {n_features} features")
+    if len(texts) != n:
+        raise InputError(f"{argument} has {len(texts)} names, but the model has {n} {things}")
     if twice := repeated(texts):
-        raise InputError(f"feature_names has {twice[0]!r} more than once")
+        raise InputError(f"{argument} has {twice[0]!r} more than once")
     return texts
 
 

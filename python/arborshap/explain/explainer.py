@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_choice, checked_dtype, checked_weights, whole_number
+from arborshap._util.checks import checked_choice, checked_dtype, checked_names, checked_weights, whole_number
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
@@ -205,7 +205,8 @@ class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, 
 
     @output_names.setter
     def output_names(self, names: Sequence[str] | None) -> None:
-        self._state = replace(self._state, output_names=None if names is None else tuple(names))
+        checked = checked_names(names, self.n_outputs, "output_names", "outputs")
+        self._state = replace(self._state, output_names=None if checked is None else tuple(checked))
 
     @property
     def n_outputs(self) -> int:

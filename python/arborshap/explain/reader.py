@@ -117,7 +117,10 @@ class Reader:
 
     def read(self, rows: Any, what: str, *, one: bool = False) -> Rows:
         """Read rows of any kind; `what` names them in messages, and `one` allows a single row outside a matrix."""
-        return _read(self.model, self.pipeline, self.gate, self.columns.matched, rows, what, one=one)
+        found = _read(self.model, self.pipeline, self.gate, self.columns.matched, rows, what, one=one)
+        if found.names is not None:
+            self.columns.check_order(found.names, what)
+        return found
 
     def matrix(self, X: Any) -> Matrix:
         """Read rows, or a single row, as the trees see them; a matrix that the trees can use is returned as it is."""

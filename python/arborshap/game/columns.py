@@ -60,6 +60,19 @@ class Columns:
         names = checked_names(player_names, self.n_players)
         return self if names is None else replace(self, player_names=tuple(names))
 
+    def check_order(self, names: Sequence[str], what: str) -> None:
+        """Raise `InputError` for a frame that has the names given later, by `renamed`, in another order.
+
+        Without names of its own, a model takes columns by their position, whatever a frame calls them.
+        """
+        if self.matched is not None or self.player_names == self.names or tuple(names) == self.player_names:
+            return
+        if sorted(names) == sorted(self.player_names):
+            raise InputError(
+                f"{what} has the columns {list(names)}, but feature_names has them in another order, "
+                f"{list(self.player_names)}; put the columns into that order"
+            )
+
     def named_by(self, names: Sequence[str] | None) -> Self:
         """Return the columns with the names of a frame of rows, if neither the model nor the background has names."""
         if names is None or self.matched is not None or len(names) != len(self.names):

@@ -619,6 +619,27 @@ def test_an_explanation_does_not_change_with_the_callers_array() -> None:
     np.testing.assert_array_equal(contrast.reference, reference)
 
 
+def test_a_frame_with_assigned_names_in_another_order_is_refused() -> None:
+    """The model has no names, so it would take the columns by their position."""
+    explainer = TreeExplainer(regressor(), rows())
+    explainer.feature_names = NAMES
+    frame = pd.DataFrame(rows(), columns=NAMES)
+    np.testing.assert_array_equal(explainer.shap_values(frame), explainer.shap_values(rows()))
+    with pytest.raises(InputError, match="feature_names has them in another order"):
+        explainer.shap_values(frame[NAMES[::-1]])
+
+
+def test_outputs_can_be_renamed_but_not_lost() -> None:
+    model = RandomForestClassifier(2, max_depth=3, random_state=0).fit(np.nan_to_num(rows()), np.arange(60) % 3)
+    explainer = TreeExplainer(model, np.nan_to_num(rows()))
+    explainer.output_names = ["a", "b", "c"]
+    assert explainer.interactions(np.nan_to_num(rows()[:2])).output_names == ["a", "b", "c"]
+    strangers: list[Any] = [["a", "b"], ["a", "b", "b"], "abc", 5]
+    for wrong in strangers:
+        with pytest.raises(InputError, match="output_names"):
+            explainer.output_names = wrong
+
+
 def test_players_can_be_renamed_but_not_lost() -> None:
     explain = TreeExplainer(regressor(), rows())
     names = [f"column {j}" for j in range(len(explain.feature_names))]

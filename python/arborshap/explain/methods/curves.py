@@ -27,7 +27,8 @@ class CurveMethods(Methods):
         """Compute what the model would predict on average if it saw only some players of each row.
 
         Players in the coalition have the row's values; all others have the values of a background row. The prediction
-        is averaged over all background rows. This is what the coalition is worth in the game.
+        is averaged over all background rows. For the raw output, this is what the coalition is worth in the game. The
+        values of any other output are rescaled values of the raw game (see `TreeExplainer`), not values of these means.
 
         Parameters
         ----------
