@@ -110,6 +110,13 @@ def test_members_play_the_game_on_the_columns_that_they_share(name: str) -> None
     assert np.abs(explainer.shap_values(X)).max() > 0.01
 
 
+def records_categories() -> bool:
+    """Whether XGBoost writes the names of categories into its models."""
+    import xgboost
+
+    return tuple(int(part) for part in xgboost.__version__.split(".")[:2]) >= (3, 1)
+
+
 @pytest.mark.parametrize("name", ["voting", "two categories", "catboost and a pipeline"])
 def test_members_read_rows_of_every_kind(name: str) -> None:
     rows, made = CASES[name][0], CASES[name][1]()
@@ -117,11 +124,18 @@ def test_members_read_rows_of_every_kind(name: str) -> None:
     expected = explainer.shap_values(rows[:4])
     arrow = pa.Table.from_pandas(rows[:4].reset_index(drop=True))
     records = rows[:4].astype({"town": object}).to_dict("records")
-    for given in (rows[:4][list(rows)[::-1]], pl.from_arrow(arrow), arrow, records):
-        np.testing.assert_array_equal(explainer.shap_values(given), expected)
-    for one in (explainer, TreeExplainer.from_bytes(explainer.to_bytes())):
+    loaded = TreeExplainer.from_bytes(explainer.to_bytes())
+    np.testing.assert_array_equal(explainer.shap_values(rows[:4][list(rows)[::-1]]), expected)
+    for one in (explainer, loaded):
         assert one.shap_values(rows[:0]).shape == (0, 4)
-        np.testing.assert_array_equal(one.shap_values(records[:1]), expected[:1])
+    for given in (pl.from_arrow(arrow), arrow, records):
+        if name == "two categories" and not records_categories():
+            with pytest.raises(InputError, match="column '(town|0)'"):
+                explainer.shap_values(given)
+            continue
+        for one in (explainer, loaded):
+            np.testing.assert_array_equal(one.shap_values(given), expected)
+            np.testing.assert_array_equal(one.shap_values(given[:1]), expected[:1])
     with pytest.raises(InputError, match="data has no rows"):
         TreeExplainer(made, rows[:0])
 
