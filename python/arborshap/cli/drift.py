@@ -28,6 +28,12 @@ def drift(options: argparse.Namespace) -> None:
     """Carry out the command. If it raises, it leaves no output behind."""
     _check(options)
     periods = {_name(path): _read(path) for path in options.sketches}
+    made_for = {"raw" if part.weighted is None else part.weighted.name for part in periods.values()}
+    if len(made_for) > 1 and not options.raw:
+        raise InputError(
+            f"the sketches were made for different outputs, {sorted(made_for)}; make all with the same --model-output, "
+            "or compare them with --raw"
+        )
     model: Any = TreeExplainer.load(options.model) if is_saved(options.model) else load(str(options.model))
     found = drift_contributions(
         model,

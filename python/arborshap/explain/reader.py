@@ -70,10 +70,12 @@ class Reader:
         n_threads: int,
         limits: Limits | None = None,
         counted: Columns | None = None,
+        what: str = "data",
     ) -> tuple[Self, Rows | None]:
         """Read a model, its players and names, and the rows of `data` if there are any.
 
-        `counted` are the columns and players of a `Background`, if there is one instead of `data`.
+        `counted` are the columns and players of a `Background`, if there is one instead of `data`. `what` names the
+        rows in messages.
         """
         estimator, pipeline = _split(model, data)
         # A dump names its columns but does not say their positions.
@@ -87,11 +89,11 @@ class Reader:
         given = checked_names(feature_names, n_columns)
         matched = (loaded.column_names if pipeline is None else pipeline.column_names) or given
         gate = Gate(verify, n_threads)
-        rows = None if data is None else _read(loaded, pipeline, gate, matched, data, "data", one=False)
+        rows = None if data is None else _read(loaded, pipeline, gate, matched, data, what, one=False)
         if rows is not None:
             matched = matched or rows.names
             if verify and pipeline is not None:
-                pipeline.learn(rows, loaded, "data")
+                pipeline.learn(rows, loaded, what)
         if counted is not None and pipeline is not None:
             pipeline.adopt(counted.owners, counted.players)
         own = None if rows is None else rows.names  # as the caller spells them

@@ -71,7 +71,13 @@ def release_attribution(
     sides = []
     for model in (old, new):
         reader, first = Reader.of(
-            model, before, groups=groups, feature_names=feature_names, verify=verify, n_threads=settings.n_threads
+            model,
+            before,
+            groups=groups,
+            feature_names=feature_names,
+            verify=verify,
+            n_threads=settings.n_threads,
+            what="before",
         )
         if first is None:
             raise InputError("before is missing: give the rows before the release")

@@ -126,6 +126,11 @@ def test_probabilities_outputs_groups_and_saved_explainers(files: Files) -> None
         np.testing.assert_allclose(found["values"], expected.values, atol=1e-14)
         assert run(files, "drift", model, "a.bg", "b.bg", "--json", "--raw") == 0
         assert json.loads(files.capsys.readouterr().out)["model_output"] == "raw"
+    assert run(files, "sketch", "two.json", "b.csv", "--out", "raw.bg", *options[:2]) == 0
+    mixed = refused(files, "drift", "two.json", "a.bg", "raw.bg")
+    assert "make all with the same --model-output, or compare them with --raw" in mixed
+    assert run(files, "drift", "two.json", "a.bg", "raw.bg", "--json", "--raw") == 0
+    files.capsys.readouterr()
     assert run(files, "drift", "three.json", "a3.bg", "b3.bg") == 0
     said = files.capsys.readouterr().out
     assert said.count("output") == 3

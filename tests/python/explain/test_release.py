@@ -117,6 +117,8 @@ def test_the_same_release_changes_nothing() -> None:
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="before is a Background"):
         release_attribution(XGB, HIST, Background(XGB, BEFORE), AFTER)
+    with pytest.raises(InputError, match=r"before has \d+ columns"):
+        release_attribution(XGB, HIST, BEFORE[:, 1:], AFTER)
     with pytest.raises(InputError, match="after has no rows"):
         release_attribution(XGB, HIST, BEFORE, AFTER[:0])
     with pytest.raises(InputError, match="before is missing"):
