@@ -130,7 +130,7 @@ def test_members_read_rows_of_every_kind(name: str) -> None:
         assert one.shap_values(rows[:0]).shape == (0, 4)
     for given in (pl.from_arrow(arrow), arrow, records):
         if name == "two categories" and not records_categories():
-            with pytest.raises(InputError, match="column '(town|0)'"):
+            with pytest.raises(InputError, match=r"column '(town|0)'"):
                 explainer.shap_values(given)
             continue
         for one in (explainer, loaded):
