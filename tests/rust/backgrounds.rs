@@ -38,20 +38,15 @@ fn in_parts(c: &mut Choices, case: &Case) -> Background {
     let mut parts = vec![intake.empty().expect("no rows")];
     while !left.is_empty() {
         let n = 1 + c.below(left.len());
-        let rows: Vec<usize> = (0..n).map(|_| left.swap_remove(c.below(left.len()))).collect();
+        let mut rows: Vec<usize> = (0..n).map(|_| left.swap_remove(c.below(left.len()))).collect();
+        // A part that weighs nothing is refused alone; with another row it is not.
+        let weighs = |&row: &usize| case.weights.as_ref().is_none_or(|w| w[row] > 0.0);
+        if !rows.iter().any(weighs) {
+            let Some(at) = left.iter().position(weighs) else { break };
+            rows.push(left.swap_remove(at));
+        }
         let weights: Option<Vec<f64>> = case.weights.as_ref().map(|w| rows.iter().map(|&r| w[r]).collect());
         let z = case.z.select(&rows);
-        let positive = weights.as_ref().is_none_or(|w| w.iter().sum::<f64>() > 0.0);
-        if !positive {
-            // A part that weighs nothing is refused alone; with another row it is not.
-            left.extend(&rows);
-            let zero: Vec<usize> =
-                left.iter().copied().filter(|&r| case.weights.as_ref().is_some_and(|w| w[r] == 0.0)).collect();
-            if zero.len() == left.len() {
-                break;
-            }
-            continue;
-        }
         let part = if c.flag() {
             take(&intake, &z, weights.as_deref())
         } else {
