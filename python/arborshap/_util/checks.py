@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from math import prod
 from typing import Any, TypeGuard
 
@@ -34,6 +35,13 @@ def whole_number(name: str, value: Any, low: int, high: int, needed: str) -> int
     return int(value)
 
 
+def checked_flag(name: str, value: object) -> bool:
+    """Return the value if it is True or False. Any other value, such as the text "no", could mean either."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
 def repeated(names: Iterable[str]) -> list[str]:
     """List the names that occur more than once."""
     return [name for name, count in Counter(names).items() if count > 1]
@@ -55,6 +63,8 @@ def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
         given = np.asarray(weights)
     except ValueError as error:
         raise InputError(f"sample_weight must be one number per row: {error}") from error
+    if given.dtype == object and given.ndim == 1:
+        given = _numbers_in("sample_weight", given)
     if given.dtype.kind not in "fiub":
         raise InputError(f"sample_weight must be numbers, got {given.dtype}")
     if given.shape != (n_rows,):
@@ -69,6 +79,17 @@ def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float64] | None:
     if not 0 < total < np.inf:
         raise InputError(f"sample_weight sums to {total}; the sum must be positive and finite")
     return array
+
+
+def _numbers_in(name: str, column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a column of objects, all of which must be numbers, as float64."""
+    for row, cell in enumerate(column.tolist()):
+        if not isinstance(cell, (int, float, Decimal, np.number, np.bool_)):
+            raise InputError(f"{name} of row {row} is {cell!r}; weights must be numbers")
+    try:
+        return column.astype(np.float64)
+    except OverflowError as error:
+        raise InputError(f"{name} has a number that is too large: {error}") from error
 
 
 def checked_names(names: Any, n: int, argument: str = "feature_names", things: str = "features") -> list[str] | None:

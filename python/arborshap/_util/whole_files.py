@@ -15,6 +15,14 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors that only writing raises, and that do not name the file."""
 
 
+def checked_path(path: object) -> Path:
+    """Return the path of a file that is given as text or as a path object."""
+    found = path.__fspath__() if isinstance(path, os.PathLike) else path
+    if not isinstance(found, str):
+        raise InputError(f"path must be the path of a file, as text or a pathlib.Path; got {path!r}")
+    return Path(found)
+
+
 @contextmanager
 def appearing_whole(path: Path) -> Iterator[Path]:
     """Write to a temporary file beside `path` that replaces it on success and is deleted on failure.

@@ -117,8 +117,13 @@ def _summary(found: Drift, options: argparse.Namespace) -> dict[str, Any]:
         "players": found.feature_names,
         "outputs": found.output_names,
         "values": found.values.tolist(),
-        "standard_error": None if found.standard_error is None else found.standard_error.tolist(),
+        "standard_error": None if (errors := found.standard_error) is None else [_known(line) for line in errors],
     }
+
+
+def _known(errors: Any) -> list[Any] | None:
+    """Return the standard errors of one change as JSON can hold them: ``None`` if they are not known."""
+    return None if np.isnan(errors).all() else errors.tolist()
 
 
 def _in_words(found: Drift) -> str:
@@ -137,7 +142,7 @@ def _in_words(found: Drift) -> str:
         order = np.argsort(-np.abs(values[-1, :, k]), kind="stable")
         width = max(len(found.feature_names[j]) for j in order[:_SHOWN])
         for j in order[:_SHOWN]:
-            error = "" if errors is None else f" ± {1.96 * errors[-1, j, k]:.2g}"
+            error = "" if errors is None or np.isnan(errors[-1, j, k]) else f" ± {1.96 * errors[-1, j, k]:.2g}"
             lines.append(f"  {found.feature_names[j]:<{width}}  {values[-1, j, k]:+.4g}{error}")
         if len(order) > _SHOWN:
             lines.append(f"  {len(order) - _SHOWN} others  {values[-1, order[_SHOWN:], k].sum():+.4g}")

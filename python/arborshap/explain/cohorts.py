@@ -9,9 +9,9 @@ import numpy as np
 
 from arborshap._util.checks import checked_choice
 from arborshap.explain.background import Background
-from arborshap.explain.counted import Options, compiled_populations, counted, shared_fields, stacked_errors
+from arborshap.explain.counted import Options, compiled_populations, counted, sampling_errors, shared_fields
 from arborshap.explain.labels import OutputName
-from arborshap.explain.population import Population, change_error, mean_change
+from arborshap.explain.population import Population, mean_change
 from arborshap.explain.values import without_single_output
 from arborshap.game.groups import Groups
 from arborshap.game.indices import PLAYER_INDICES, PlayerIndexName
@@ -73,8 +73,8 @@ def cohort_contrasts(
     ours, rests = found[: len(names)], found[len(names) :]
     state = ours[0].state
     if against == "rest":
-        values = np.stack([mean_change(one, rest, index) for one, rest in zip(ours, rests, strict=True)])
-        errors = stacked_errors([change_error(one, rest, index) for one, rest in zip(ours, rests, strict=True)])
+        pairs = list(zip(ours, rests, strict=True))
+        values, errors = np.stack([mean_change(*pair, index) for pair in pairs]), sampling_errors(pairs, index)
     else:
         values, errors = _matrix(ours, index)
     bases = [population.base for population in (rests or ours)]
@@ -95,14 +95,13 @@ def _rest(parts: dict[str, Background], name: str) -> Background:
 def _matrix(ours: list[Population], index: PlayerIndexName) -> tuple[Any, Any]:
     """Compare every cohort with every other one; the two directions differ only by the sign."""
     n = len(ours)
-    pairs = [(i, j) for i in range(n) for j in range(i)]
-    changes = {(i, j): mean_change(ours[i], ours[j], index) for i, j in pairs}
-    shape = changes[1, 0].shape
-    values, errors = np.zeros((n, n, *shape)), np.zeros((n, n, *shape))
-    known = True
-    for i, j in pairs:
-        values[i, j], values[j, i] = changes[i, j], -changes[i, j]
-        error = change_error(ours[i], ours[j], index)
-        known = known and error is not None
-        errors[i, j] = errors[j, i] = 0.0 if error is None else error
-    return values, errors if known else None
+    places = [(i, j) for i in range(n) for j in range(i)]
+    pairs = [(ours[i], ours[j]) for i, j in places]
+    changes, found = [mean_change(*pair, index) for pair in pairs], sampling_errors(pairs, index)
+    values = np.zeros((n, n, *changes[0].shape))
+    errors = None if found is None else np.zeros(values.shape)
+    for at, (i, j) in enumerate(places):
+        values[i, j], values[j, i] = changes[at], -changes[at]
+        if errors is not None and found is not None:
+            errors[i, j] = errors[j, i] = found[at]
+    return values, errors

@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_choice
+from arborshap._util.checks import checked_choice, checked_flag
 from arborshap.exceptions import ArborshapError, InputError
 from arborshap.explain.background import Background
 from arborshap.explain.comparable import reader_of_model
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.outputs import output_of
-from arborshap.explain.population import Population
+from arborshap.explain.population import Population, change_error
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State
 from arborshap.explain.values import without_single_output
 from arborshap.explain.weighted import shared_memory
 from arborshap.game.groups import Groups
+from arborshap.game.indices import IndexName
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def counted(model: Any, populations: Any, what: str, options: Options) -> dict[s
         raise InputError(f"a comparison needs at least two {what}s; got {len(populations)}")
     if len({str(name) for name in populations}) < len(populations):
         raise InputError(f"two {what}s have the same name as text; rename one of them")
+    checked_flag("error_bars", options.error_bars)
     if options.model_output is not None:
         checked_choice("model_output", options.model_output, MODEL_OUTPUTS)
     state = getattr(model, "state", None)
@@ -105,11 +107,20 @@ def compiled_populations(model: Any, parts: Sequence[Background], what: str, opt
     return [part.population(reader, settings, output) for part in parts]
 
 
-def stacked_errors(errors: list[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
-    """Stack standard errors; ``None`` if one of them is not known."""
-    return (
-        None if any(error is None for error in errors) else np.stack([error for error in errors if error is not None])
-    )
+def sampling_errors(pairs: Sequence[tuple[Population, Population]], index: IndexName) -> NDArray[np.float64] | None:
+    """Compute how far each change between two populations may be off because both are samples.
+
+    One that is not known is NaN; ``None`` if none is known. A single row does not tell how far the mean of such rows
+    may be off.
+    """
+    found = []
+    for pair in pairs:
+        tell = all(one.deals is not None and len(one.deals.some()[0]) > 1 for one in pair)
+        found.append(change_error(*pair, index) if tell else None)
+    known = next((error for error in found if error is not None), None)
+    if known is None:
+        return None
+    return np.stack([np.full(known.shape, np.nan) if error is None else error for error in found])
 
 
 def shared_fields(

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from arborshap._util.checks import checked_choice
-from arborshap.explain.counted import Options, compiled_populations, counted, shared_fields, stacked_errors
+from arborshap.explain.counted import Options, compiled_populations, counted, sampling_errors, shared_fields
 from arborshap.explain.labels import OutputName
-from arborshap.explain.population import change_error, mean_change
+from arborshap.explain.population import mean_change
 from arborshap.explain.values import without_single_output
 from arborshap.game.groups import Groups
 from arborshap.game.indices import PLAYER_INDICES, PlayerIndexName
@@ -70,7 +70,7 @@ def drift_contributions(
         steps = [(later, earlier) for earlier, later in pairwise(found)]
     state = found[0].state
     values = np.stack([mean_change(later, earlier, index) for later, earlier in steps])
-    errors = stacked_errors([change_error(later, earlier, index) for later, earlier in steps])
+    errors = sampling_errors(steps, index)
     return Drift(
         periods=list(parts),
         since=since,

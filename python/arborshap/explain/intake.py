@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap import _core
-from arborshap._util.checks import checked_weights
+from arborshap._util.checks import checked_flag, checked_weights
 from arborshap.exceptions import InputError
 from arborshap.explain.counts import Counts
 from arborshap.explain.deals import N_DEALS, Deals, deal_out
@@ -24,6 +24,7 @@ class Intake:
     """Counts rows, in all weightings of an output if one is asked for, and deal by deal if error bars are."""
 
     def __init__(self, reader: Reader, model_output: OutputName, n_threads: int, *, error_bars: bool) -> None:
+        checked_flag("error_bars", error_bars)
         self._reader = reader
         output, columns = output_of(reader.model, model_output, has_background=True), reader.columns
         native = _core.Background(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_names
+from arborshap._util.checks import checked_flag, checked_names
 from arborshap._util.notices import warn
 from arborshap.explain.verify import verify as verify_margins
 from arborshap.explain.verify import verify_given
@@ -77,6 +77,7 @@ class Reader:
         `counted` are the columns and players of a `Background`, if there is one instead of `data`. `what` names the
         rows in messages.
         """
+        checked_flag("verify", verify)
         estimator, pipeline = _split(model, data)
         # A dump names its columns but does not say their positions.
         known = (None if counted is None else counted.matched) or column_names(data)

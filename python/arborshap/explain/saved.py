@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap import _core
-from arborshap._util.whole_files import appearing_whole
+from arborshap._util.whole_files import appearing_whole, checked_path
 from arborshap.exceptions import ArborshapError, InputError, ModelError
 from arborshap.explain.labels import MODEL_OUTPUTS
 from arborshap.explain.outputs import output_of
@@ -58,8 +57,8 @@ def from_bytes(data: Readable, n_jobs: int | None, memory_limit: int | None, lim
 
 def save(state: State, path: str | os.PathLike[str]) -> None:
     """Write the bytes of `to_bytes` to a file, completely or not at all, even if the process dies halfway."""
-    data = to_bytes(state)
-    with appearing_whole(Path(path)) as beside, beside.open("wb") as file:
+    target, data = checked_path(path), to_bytes(state)
+    with appearing_whole(target) as beside, beside.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -67,7 +66,7 @@ def save(state: State, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str], n_jobs: int | None, memory_limit: int | None, limits: Limits) -> State:
     """Read an explainer from a file that `save` wrote."""
-    data = limits.read(path)
+    data = limits.read(checked_path(path))
     try:
         return from_bytes(data, n_jobs, memory_limit, limits)
     except ArborshapError as error:

@@ -72,7 +72,8 @@ function barWithError(value, error, scale) {
 function oneChange(drift) {
   const t = state.period;
   const values = drift.line(drift.values, state.output, t);
-  const errors = drift.errors ? drift.line(drift.errors, state.output, t) : null;
+  const line = drift.errors ? drift.line(drift.errors, state.output, t) : null;
+  const errors = line && !line.some(Number.isNaN) ? line : null;
   const order = values.map((_, j) => j).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
   const ends = values.flatMap((value, j) => (errors ? [value - 1.96 * errors[j], value + 1.96 * errors[j]] : [value]));
   const scale = scaleOf(ends, 0.04, 0);
@@ -81,7 +82,7 @@ function oneChange(drift) {
   byId("period").value = String(t);
   byId("change-says").textContent =
     `From ${drift.periods[before]} to ${drift.periods[t]}, the mean ${drift.unit} changed by ${signed(change)}.` +
-    (errors ? "" : " The populations were counted without error bars, so how sure these numbers are is not known.");
+    (errors ? "" : " How sure these numbers are is not known, because a period has a single row or was counted without error bars.");
   document.querySelector("#contributions tbody").replaceChildren(
     ...order.map((j) =>
       make(

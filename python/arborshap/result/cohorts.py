@@ -32,8 +32,8 @@ class CohortContrasts(Comparison):
         The contributions of the players to each gap: (cohorts, players[, outputs]) against the rest, or (cohorts,
         cohorts, players[, outputs]), where ``values[a, b]`` sums to the mean of a less that of b.
     standard_error
-        How far each value may be off because the rows are samples, in the shape of `values`; ``None`` if a Background
-        was made without error bars.
+        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a change that one
+        of its populations does not tell it for (a single row, no error bars); ``None`` if no change has an error.
     means
         The mean prediction of each cohort: (cohorts[, outputs]).
     reference_means

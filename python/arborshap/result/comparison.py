@@ -24,8 +24,8 @@ class Comparison:
     values
         The contributions of the players; the last axes are players and, if there are several, outputs.
     standard_error
-        How far each value may be off because the rows are samples, in the shape of `values`; ``None`` if one of the
-        populations does not tell.
+        How far each value may be off because the rows are samples, in the shape of `values`. NaN if one of the two
+        populations has a single row or no error bars, which does not tell; ``None`` if that holds for every change.
     n_rows
         The number of rows of each population.
     feature_names
@@ -47,6 +47,7 @@ class Comparison:
 
     def explanation(self, at: tuple[int, ...], base: Any) -> Explanation:
         """Return one of the changes; its base value is the mean prediction of the reference."""
+        error = None if self.standard_error is None else self.standard_error[at]
         return Explanation(
             self.values[at][np.newaxis],
             np.asarray(base)[np.newaxis],
@@ -55,7 +56,7 @@ class Comparison:
             model_output=self.model_output,
             output_names=self.output_names,
             unit=self.unit,
-            standard_error=None if self.standard_error is None else self.standard_error[at][np.newaxis],
+            standard_error=None if error is None or np.isnan(error).all() else error[np.newaxis],
         )[0]
 
     def of_output(self, numbers: Array, output: int | str | None, n_axes: int) -> Array:

@@ -34,8 +34,8 @@ class Drift(Comparison):
     values
         The contributions to each change: (periods - 1, players[, outputs]), from the second period on.
     standard_error
-        How far each value may be off because the rows are samples, in the shape of `values`; ``None`` if a Background
-        was made without error bars.
+        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a change that one
+        of its populations does not tell it for (a single row, no error bars); ``None`` if no change has an error.
     means
         The mean prediction of each period: (periods[, outputs]).
     n_rows, feature_names, output_names, index, model_output, unit

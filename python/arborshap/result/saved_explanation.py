@@ -6,13 +6,12 @@ import json
 import os
 import zipfile
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.whole_files import appearing_whole
+from arborshap._util.whole_files import appearing_whole, checked_path
 from arborshap.exceptions import InputError, ModelError
 from arborshap.models.margin_functions import MarginFunction
 from arborshap.result.axes import Axis
@@ -41,6 +40,7 @@ _DAMAGES = (
 
 def save(explanation: Explanation, path: str | os.PathLike[str]) -> None:
     """Write an explanation to a file, which appears complete or not at all."""
+    target = checked_path(path)
     about: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
     about |= {name: getattr(explanation, name) for name in _TEXTS}
     about["axes"] = [[axis.kind, axis.names] for axis in explanation.axes]
@@ -57,17 +57,18 @@ def save(explanation: Explanation, path: str | os.PathLike[str]) -> None:
         else:
             arrays[name] = array
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    with appearing_whole(Path(path)) as temporary, temporary.open("wb") as file:
+    with appearing_whole(target) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, about=text, **arrays)
 
 
 def load(path: str | os.PathLike[str], cls: type[Explanation]) -> Explanation:
     """Read what `save` wrote; raise `ModelError` if the file is something else or damaged."""
+    source = checked_path(path)
     try:
-        with Path(path).open("rb") as opened:
+        with source.open("rb") as opened:
             if not zipfile.is_zipfile(opened):
                 raise ValueError("it is no .npz file")
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(source, allow_pickle=False) as file:
             about = json.loads(file["about"].tobytes())
             arrays = {name: file[name] for name in _ARRAYS if name in file.files}
         if about["format"] != _FORMAT:

@@ -138,6 +138,18 @@ def test_probabilities_outputs_groups_and_saved_explainers(files: Files) -> None
     assert "leave out --groups" in refused(files, "sketch", "two.explainer", "a.csv", "--out", "c.bg", *options)
 
 
+def test_a_week_with_a_single_row_has_no_error(weeks: Files) -> None:
+    weeks.rows[:1].to_csv(weeks.path("rows3.csv"), index=False)
+    assert run(weeks, "sketch", "model.json", "rows3.csv", "--out", "week3.bg") == 0
+    sketches = ["week0.bg", "week2.bg", "week3.bg"]
+    assert run(weeks, "drift", "model.json", *sketches) == 0
+    assert "±" not in weeks.capsys.readouterr().out
+    assert run(weeks, "drift", "model.json", *sketches, "--json") == 0
+    known, unknown = json.loads(weeks.capsys.readouterr().out)["standard_error"]
+    assert len(known) == 4
+    assert unknown is None
+
+
 def test_what_is_refused(weeks: Files) -> None:
     few = refused(weeks, "sketch", "model.json", "rows1.csv", "--out", "new.bg", "--minimum-rows", 16)
     assert "has 15 rows, fewer than the minimum of 16" in few

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -93,6 +94,10 @@ def test_every_method_checks_its_rows(method: str) -> None:
         ({"sample_weight": [1.0, np.inf] * 15}, "sample_weight of row 1 is inf"),
         ({"sample_weight": [1e308] * 30}, "sample_weight sums to inf"),
         ({"sample_weight": ["1"] * 30}, "sample_weight must be numbers"),
+        ({"sample_weight": [1] * 29 + [None]}, "sample_weight of row 29 is None; weights must be numbers"),
+        ({"sample_weight": np.array([1] * 29 + ["1"], object)}, "sample_weight of row 29 is '1'"),
+        ({"sample_weight": np.array([10**400] * 30, object)}, "sample_weight has a number that is too large"),
+        ({"verify": "no"}, "verify must be True or False; got 'no'"),
         ({"groups": {"g": ["a", "z"]}}, "group 'g' lists the column 'z'"),
         ({"groups": {"g": ["a"], "h": ["a", "b"]}}, "column 'a' is in two groups, 'g' and 'h'"),
         ({"groups": [0, 2, 2]}, "player 1 no feature"),
@@ -146,3 +151,11 @@ def test_nothing_is_missing_or_infinite_that_the_model_does_not_allow() -> None:
     """NaN and infinity in rows follow the model's own rule and are no error."""
     values = explainer().shap_values([[np.nan, np.inf, -np.inf]])
     assert np.isfinite(values).all()
+
+
+def test_weights_may_be_numbers_of_any_kind() -> None:
+    weights = np.arange(1.0, 31.0)
+    expected = TreeExplainer(model(), background(), sample_weight=weights).expected_value
+    kinds: list[Any] = [weights.astype(object), weights.astype(int).tolist()]
+    for given in (*kinds, [Decimal(int(weight)) for weight in weights]):
+        assert TreeExplainer(model(), background(), sample_weight=given).expected_value == expected

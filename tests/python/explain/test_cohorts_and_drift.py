@@ -169,3 +169,39 @@ def test_bad_input() -> None:
         drift_contributions(MODEL, COHORTS).ranked(0)
     with pytest.raises(InputError, match="first period"):
         drift_contributions(MODEL, COHORTS).contrast("a")
+
+
+def test_a_single_row_tells_no_error() -> None:
+    periods = {"a": X[:20], "b": X[20:21], "c": X[21:50]}
+    drift = drift_contributions(MODEL, periods)
+    assert drift.standard_error is not None
+    assert np.isnan(drift.standard_error[0]).all()
+    known = drift_contributions(MODEL, {"a": X[:20], "c": X[21:50]}).standard_error
+    np.testing.assert_array_equal(drift.standard_error[1:], known)
+    assert drift.contrast("b").standard_error is None
+    assert drift.contrast("c").standard_error is not None
+    assert drift_contributions(MODEL, periods, "previous").standard_error is None
+    gaps = cohort_contrasts(MODEL, periods, "each other").standard_error
+    assert gaps is not None
+    assert np.isnan(gaps).all(axis=2).tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+    rest = cohort_contrasts(MODEL, periods)
+    assert rest.standard_error is not None
+    assert np.isnan(rest.standard_error).all(axis=1).tolist() == [False, True, False]
+    assert cohort_contrasts(MODEL, {"a": X[:1], "b": X[1:2]}).standard_error is None
+
+
+def test_error_bars_are_true_or_false() -> None:
+    parts = {"a": Background(MODEL, X[:20]), "b": Background(MODEL, X[20:], error_bars=np.False_)}  # type: ignore[arg-type]
+    assert drift_contributions(MODEL, parts).standard_error is None
+    explainer = TreeExplainer(MODEL, X)
+    calls: list[Any] = [
+        lambda flag: drift_contributions(MODEL, parts, error_bars=flag),
+        lambda flag: cohort_contrasts(MODEL, COHORTS, error_bars=flag),
+        lambda flag: Background(MODEL, X, error_bars=flag),
+        lambda flag: Background.from_batches(MODEL, [X], error_bars=flag),
+        lambda flag: explainer.background_part(X, error_bars=flag),
+    ]
+    for call in calls:
+        for flag in ("yes", 1, None):
+            with pytest.raises(InputError, match="error_bars must be True or False; got"):
+                call(flag)

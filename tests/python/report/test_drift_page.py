@@ -29,6 +29,12 @@ def plain() -> Drift:
 
 
 @cache
+def sparse() -> Drift:
+    model = RandomForestRegressor(3, max_depth=4, random_state=0).fit(ROWS, TARGET)
+    return drift_contributions(model, {"one": ROWS[:60], "two": ROWS[60:61], "three": ROWS[61:]})
+
+
+@cache
 def classes() -> Drift:
     model = RandomForestClassifier(3, max_depth=4, random_state=0).fit(ROWS, np.digitize(TARGET, [-0.5, 0.5]))
     return drift_contributions(model, {"a": ROWS[:80], "b": ROWS[80:]}, "previous", error_bars=False)
@@ -85,6 +91,18 @@ def test_a_period_is_picked(browser: Browser, folder: Path) -> None:
     drift = opened(browser, folder, plain)
     browser.run("document.querySelectorAll('.period-dot')[1].dispatchEvent(new MouseEvent('click'))")
     assert f"to {MARKUP[0]}" in browser.text("#change-says")
+    shown = sorted(cells(browser, "#contributions tbody td.num:nth-child(2)"))
+    assert shown == sorted(drift.values[0].tolist())
+
+
+def test_a_period_of_a_single_row_has_no_error(browser: Browser, folder: Path) -> None:
+    drift = opened(browser, folder, sparse)
+    assert drift.standard_error is not None
+    assert "not known" not in browser.text("#contributions tbody")
+    browser.run("document.querySelectorAll('.period-dot')[1].dispatchEvent(new MouseEvent('click'))")
+    assert "a period has a single row" in browser.text("#change-says")
+    assert browser.text("#contributions tbody").count("not known") == 9
+    assert browser.run("return document.querySelectorAll('#contributions .drift-error').length") == 0
     shown = sorted(cells(browser, "#contributions tbody td.num:nth-child(2)"))
     assert shown == sorted(drift.values[0].tolist())
 

@@ -137,3 +137,12 @@ def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="data has a cell of type object"):
         explanation.save(tmp_path / "e.npz")
     assert not (tmp_path / "e.npz").exists()
+
+
+def test_a_path_is_text_or_a_path() -> None:
+    explanation = BINARY(FRAME)
+    calls: list[Any] = [explanation.save, Explanation.load, explanation.report, BINARY.save, TreeExplainer.load]
+    for call in calls:
+        for path in (None, 3, b"e.npz"):
+            with pytest.raises(InputError, match=r"path must be the path of a file, as text or a pathlib\.Path; got"):
+                call(path)
