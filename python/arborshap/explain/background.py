@@ -194,11 +194,17 @@ class Background(Comparable):
         Raises
         ------
         InputError
-            If some rows of the part are not in this background, or if the two have different models, groups or columns.
+            If some rows of the part are not in this background or have less weight here, or if the two have different
+            models, groups or columns.
         """
         check_part(part)
         columns = self._columns.agreed_with(part.columns)
         counts = self._counts.subtract(part.counts)
+        if counts.native.n_rows == 0 and counts.native.weight > 0.0:
+            raise InputError(
+                f"the part has all {len(self)} rows of this background but not all of their weight: "
+                f"{counts.native.weight:g} would be left without any row; give its rows the weights that they have here"
+            )
         deals = None if self._deals is None or part.deals is None else self._deals.subtract(part.deals)
         return Background._of(counts, deals, columns, self._reader or part.reader)
 

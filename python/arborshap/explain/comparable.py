@@ -94,6 +94,9 @@ class Comparable(ABC):
         """
         checked_choice("index", index, INDICES)
         check_part(other)
+        for what, part in (("this background", self), ("the other background", other)):
+            if not part.counts.native.weight > 0.0:
+                raise InputError(f"{what} has no rows, or none with a weight; a contrast needs some on both sides")
         name = _output_of(self, other, model_output)
         settings = Settings.of(n_jobs=n_jobs, memory_limit=memory_limit)
         reader = _reader_of(self, other, model, settings)

@@ -124,7 +124,13 @@ def test_bad_input() -> None:
         before.contrast(stranger)
     with pytest.raises(InputError):
         Background(model, AFTER, groups=GROUPS).contrast(before)
-    with pytest.raises(InputError, match="no rows"):
-        before.contrast(Background(model, BEFORE[:0]))
-    with pytest.raises(InputError, match="no rows"):
-        Background(model, BEFORE[:0]).contrast(before)
+    nothing = before.subtract(before)
+    for empty in (nothing, Background(model, BEFORE[:0])):
+        with pytest.raises(InputError, match="the other background has no rows"):
+            before.contrast(empty)
+        with pytest.raises(InputError, match="this background has no rows"):
+            empty.contrast(before)
+    twice = Background(model, BEFORE, sample_weight=np.full(len(BEFORE), 2.0))
+    with pytest.raises(InputError, match=r"all 40 rows .* not all of their weight: 40 would be left without any row"):
+        twice.subtract(before)
+    assert twice.subtract(twice).native.weight == 0.0
