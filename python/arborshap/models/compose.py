@@ -159,7 +159,7 @@ def _own_prediction(
     for part, view in zip(parts, _views(parts, joined.n_columns), strict=True):
         given = part.model.predicts_given_rows
         assert part.model.raw_predict is not None
-        seen = chosen_columns(rows, view.columns) if given else view(rows, joined.n_columns)
+        seen = chosen_columns(rows, view.columns) if given else view(rows, joined.n_columns, joined.column_names)
         total = total + part.model.raw_predict(seen) @ part.weights.T
     return np.asarray(total)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -43,9 +43,12 @@ class View:
     library: str
     takes_missing: bool
 
-    def __call__(self, rows: Any, n_columns: int) -> NDArray[np.float64]:
-        """Return the features of these members."""
+    def __call__(self, rows: Any, n_columns: int, names: Sequence[str] | None) -> NDArray[np.float64]:
+        """Return the features of these members; `names` are those of all columns."""
         seen = rows if self.columns == tuple(range(n_columns)) else chosen_columns(rows, self.columns)
+        takes_cells = self.encode is None or getattr(self.encode, "takes_cells", False)
+        if takes_cells and isinstance(seen, np.ndarray) and seen.dtype.kind in "OU":
+            seen = Cells.of(seen, None if names is None else [names[column] for column in self.columns])
         features = _plain(seen) if self.encode is None else self.encode(seen)
         if not self.takes_missing:
             check_none_missing(features, "for some members", None, self.library)
@@ -101,7 +104,7 @@ class JoinedRecoding:
 
     def __call__(self, rows: Any) -> NDArray[np.float64]:
         """Recode rows."""
-        return np.column_stack([view(rows, self.n_columns) for view in self.views])
+        return np.column_stack([view(rows, self.n_columns, self.column_names) for view in self.views])
 
     def as_trained(self, rows: Any) -> Any:
         """Return rows as the model's library takes them: as a frame if it was fitted on one."""
@@ -129,8 +132,6 @@ class JoinedRecoding:
 def _plain(rows: Any) -> NDArray[np.float64]:
     """Return columns of plain numbers."""
     if isinstance(rows, np.ndarray):
-        if rows.dtype.kind == "f":
-            return rows.astype(np.float64)
-        rows = Cells.of(rows)
+        return rows.astype(np.float64)
     width = rows.table.shape[1] if isinstance(rows, Cells) else rows.shape[1]
     return np.column_stack([numbers(*column_of(rows, j)).astype(np.float64) for j in range(width)])
