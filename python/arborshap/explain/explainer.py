@@ -33,7 +33,7 @@ from arborshap.explain.provenance import Provenance
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State, background_rows, compiled
-from arborshap.explain.values import base_values_of, pair_values_of, values_of
+from arborshap.explain.values import base_values_of, of_given_rows, pair_values_of, values_of
 from arborshap.forest import Forest
 from arborshap.game.groups import Groups
 from arborshap.game.indices import INDICES, IndexName
@@ -368,7 +368,7 @@ class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, 
         if matrix.shape[0] > 1:
             announce(self._state, matrix.shape[0], index, progress)
         found: Array = values_of(self._state, matrix, index, dtype, progress, y)
-        return found if matrix is X or not is_one_row(X) else found[0]
+        return found if matrix is X else of_given_rows(X, found)
 
     def shap_values(
         self,
@@ -404,8 +404,7 @@ class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, 
             return self.values(X, index="banzhaf", dtype=dtype, progress=progress)
         rows = self._state.reader.matrix(X)
         found = player_values(self._state, rows, "weighted-banzhaf", np.array([float(p)]), progress)
-        found = found.astype(checked_dtype(dtype), copy=False)
-        return found[0] if is_one_row(X) else found
+        return of_given_rows(X, found.astype(checked_dtype(dtype), copy=False))
 
     def taylor_values(self, X: Any, *, dtype: Any = np.float64, progress: bool | Report = False) -> Array:
         """Compute Shapley-Taylor indices of order two: (rows, players, players) or (rows, players, players, outputs).

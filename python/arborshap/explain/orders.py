@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from arborshap import _core
 from arborshap._util.checks import check_fits
-from arborshap._util.progress import Report
+from arborshap._util.progress import Report, reporting
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
 from arborshap.explain.state import State
-from arborshap.explain.values import in_chunks
+from arborshap.explain.values import in_chunks, share_of
 from arborshap.game.hierarchy import Hierarchy
 from arborshap.rows.numbers import Matrix
 
@@ -43,7 +43,13 @@ def set_values(
 
 
 def largest_set_values(
-    state: State, rows: Matrix, index: str, order: int, top: int, y: NDArray[Any] | None = None
+    state: State,
+    rows: Matrix,
+    index: str,
+    order: int,
+    top: int,
+    y: NDArray[Any] | None = None,
+    progress: bool | Report = False,
 ) -> tuple[Sets, NDArray[np.intp], Array]:
     """Keep the `top` sets with the largest absolute values of each row, summed over outputs.
 
@@ -60,13 +66,15 @@ def largest_set_values(
     several = (state.n_outputs,) if state.n_outputs > 1 else ()
     check_fits((len(rows), top, *several), np.dtype(np.float64), state.settings.memory_limit)
     kept, found = np.empty((len(rows), top), np.intp), np.empty((len(rows), top, *several))
-    for start, stop in _chunks(len(rows), len(sets) * state.n_outputs):
-        labels = None if y is None else y[start:stop]
-        _, values = set_values(state, rows[start:stop], index, order, y=labels)
-        sizes = np.abs(values).sum(axis=2) if several else np.abs(values)
-        largest = np.argsort(-sizes, axis=1, kind="stable")[:, :top]
-        kept[start:stop] = largest
-        found[start:stop] = np.take_along_axis(values, largest[..., np.newaxis] if several else largest, axis=1)
+    with reporting(progress) as report:
+        for start, stop in _chunks(len(rows), len(sets) * state.n_outputs):
+            labels = None if y is None else y[start:stop]
+            done = share_of(report, start, stop - start, len(rows)) or False
+            _, values = set_values(state, rows[start:stop], index, order, done, labels)
+            sizes = np.abs(values).sum(axis=2) if several else np.abs(values)
+            largest = np.argsort(-sizes, axis=1, kind="stable")[:, :top]
+            kept[start:stop] = largest
+            found[start:stop] = np.take_along_axis(values, largest[..., np.newaxis] if several else largest, axis=1)
     return sets, kept, found
 
 

@@ -14,6 +14,7 @@ from arborshap._util.progress import Report, reporting
 from arborshap.explain.labels import check_no_labels
 from arborshap.explain.state import State
 from arborshap.game.indices import IndexName, order_of_index
+from arborshap.rows.frames import is_one_row
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[Any]
@@ -87,6 +88,11 @@ def without_single_output(state: State, values: Array) -> Array:
     return values.reshape(values.shape[:-1]) if state.n_outputs == 1 else values
 
 
+def of_given_rows(X: Any, values: Array) -> Array:
+    """Drop the axis of rows if X is a single row that is not in a matrix."""
+    return np.asarray(values[0]) if is_one_row(X) else values
+
+
 def in_chunks(
     state: State,
     compute: Callable[[Matrix, Report | None], NDArray[np.float64]],
@@ -110,12 +116,12 @@ def in_chunks(
             step = max(1, _CHUNK // prod(shape[1:]))
             for start in range(0, len(rows), step):
                 chunk = rows[start : start + step]
-                values[start : start + step] = compute(chunk, _share(report, start, len(chunk), len(rows)))
+                values[start : start + step] = compute(chunk, share_of(report, start, len(chunk), len(rows)))
         if report is not None:
             report(1.0)
     return without_single_output(state, values)
 
 
-def _share(report: Report | None, start: int, length: int, total: int) -> Report | None:
+def share_of(report: Report | None, start: int, length: int, total: int) -> Report | None:
     """Turn the fraction done of one chunk into the fraction done of the whole."""
     return None if report is None else lambda fraction: report((start + fraction * length) / total)

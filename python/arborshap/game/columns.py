@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -54,6 +55,15 @@ class Columns:
     def owner_names(self) -> list[str]:
         """The name of each column's player."""
         return [self.player_names[player] for player in self.owners]
+
+    @property
+    def called(self) -> list[str]:
+        """The name of each column as the caller knows it: that of its player if it plays alone."""
+        alone = {player for player, count in Counter(self.owners).items() if count == 1}
+        return [
+            self.player_names[player] if player in alone else name
+            for name, player in zip(self.names, self.owners, strict=True)
+        ]
 
     def renamed(self, player_names: Sequence[str]) -> Self:
         """Return the same columns with other names for the players."""

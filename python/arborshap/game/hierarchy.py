@@ -48,6 +48,7 @@ class Hierarchy:
         members: NDArray[np.int32],
         *,
         ordered: bool = False,
+        also: Sequence[str] = (),
     ) -> Self:
         """Read groups of columns, which may be nested.
 
@@ -63,9 +64,11 @@ class Hierarchy:
             The column that each feature of the model belongs to.
         ordered
             Whether groups join in the order of `within`, and all columns that are not named after them.
+        also
+            Other names of the columns, which are known too unless one of `names` is the same.
         """
         if isinstance(within, Mapping):
-            tree = _tree_of(within, names)
+            tree = _tree_of(within, names, also)
         elif ordered:
             raise InputError(
                 "ordered=True needs groups that have an order; give them as within={'first': [columns], ...}"
@@ -110,37 +113,41 @@ def _leaves(tree: Any) -> Iterable[int]:
         yield from _leaves(node)
 
 
-def _tree_of(within: Nested, names: Sequence[str]) -> list[Any]:
+def _tree_of(within: Nested, names: Sequence[str], also: Sequence[str]) -> list[Any]:
+    positions = {name: j for known in (also, names) for j, name in enumerate(known)}
     try:
-        return _read(within, {name: j for j, name in enumerate(names)}, len(names), set(), "within")
+        return _read(within, positions, names, set(), "within")
     except RecursionError:
         raise InputError("within has too many groups inside groups, or a group that holds itself") from None
 
 
-def _read(groups: Mapping[Any, Any], positions: dict[str, int], n: int, seen: set[int], where: str) -> list[Any]:
+def _read(
+    groups: Mapping[Any, Any], positions: dict[str, int], names: Sequence[str], seen: set[int], where: str
+) -> list[Any]:
     """Read nested dicts into nested lists of positions."""
     tree = []
     for name, inside in groups.items():
         at = f"{where}[{name!r}]"
         if isinstance(inside, Mapping):
-            found = _read(inside, positions, n, seen, at)
+            found = _read(inside, positions, names, seen, at)
         elif isinstance(inside, (str, bytes)) or not isinstance(inside, Iterable):
             raise InputError(f"{at} must be a list of columns, or a dict of further groups; got {inside!r}")
         else:
-            found = [_position(column, positions, n, seen, at) for column in inside]
+            found = [_position(column, positions, names, seen, at) for column in inside]
         if not found:
             raise InputError(f"{at} is empty; name at least one column, or leave the group out")
         tree.append(found)
     return tree
 
 
-def _position(column: Any, positions: dict[str, int], n: int, seen: set[int], where: str) -> int:
+def _position(column: Any, positions: dict[str, int], names: Sequence[str], seen: set[int], where: str) -> int:
     if isinstance(column, str) and column in positions:
         at = positions[column]
-    elif is_whole(column) and 0 <= column < n:
+    elif is_whole(column) and 0 <= column < len(names):
         at = int(column)
     else:
-        raise InputError(f"{where} names {column!r}; columns are {list(positions)}, or positions from 0 to {n - 1}")
+        last = len(names) - 1
+        raise InputError(f"{where} names {column!r}; columns are {list(names)}, or positions from 0 to {last}")
     if at in seen:
         raise InputError(f"{where}: column {column!r} is in two groups; name it once")
     seen.add(at)

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import is_whole
 from arborshap.exceptions import InputError
+from arborshap.result.comparison import frame_of_columns
+from arborshap.result.curve_columns import columns_of_curve
 from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
@@ -67,6 +69,15 @@ class Curve:
 
         found = {"average": self.average, "individual": self.individual}
         return Bunch(grid_values=self.grid_values, **{key: value for key, value in found.items() if value is not None})
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one line per point.
+
+        It has a column for each player, ``output`` if there are several, and ``value``. If there are curves of single
+        rows, it also has the column ``row``, which is empty in the lines of the average. A line without a value of the
+        player holds the mean prediction for a missing value (`missing`).
+        """
+        return frame_of_columns(columns_of_curve(self))
 
     def plot(self, *, output: int | str | None = None, ax: Axes | None = None) -> Axes:
         """Draw the curve as a step function with the rows' own curves behind it, or two players as a map of colours.

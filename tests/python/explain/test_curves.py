@@ -257,3 +257,44 @@ def test_pictures() -> None:
     ax = explainer.plot_h_statistic(GAPS[:40], max_display=3)
     assert len(ax.texts) == 6
     assert max(float(text.get_text()) for text in ax.texts) == pytest.approx(h.max(), abs=1e-3)
+
+
+class TestFrames:
+    def test_one_player(self) -> None:
+        curve = TreeExplainer(REGRESSORS["xgboost"], GAPS, feature_names=list("abcde")).partial_dependence("b")
+        frame = curve.to_frame()
+        assert curve.average is not None
+        assert curve.missing is not None
+        assert list(frame.columns) == ["b", "value"]
+        np.testing.assert_array_equal(frame["b"], [*curve.grid_values[0], np.nan])
+        np.testing.assert_array_equal(frame["value"], [*curve.average[0], *curve.missing])
+        given = TreeExplainer(REGRESSORS["xgboost"], GAPS).partial_dependence(1, grid=[0.0, np.nan]).to_frame()
+        assert len(given) == 2  # the missing value was asked for
+
+    def test_pairs_rows_and_outputs(self) -> None:
+        model = RandomForestClassifier(3, max_depth=3, random_state=0).fit(X, np.digitize(Y, [-0.5, 0.5]))
+        explainer = TreeExplainer(model, X)
+        curve = explainer.partial_dependence((0, 2), grid=([0.0, 1.0], [0.5]), X=X[:4], kind="both")
+        frame = curve.to_frame()
+        assert list(frame.columns) == ["row", "output", "x0", "x2", "value"]
+        assert len(frame) == 3 * 2 * (1 + 4)
+        assert curve.average is not None
+        assert curve.individual is not None
+        mean = frame[frame["row"].isna()].set_index(["output", "x0"])["value"]
+        own = frame.set_index(["row", "output", "x0"])["value"]
+        for output in range(3):
+            name = frame["output"].unique()[output]
+            assert mean[name, 1.0] == curve.average[output, 1, 0]
+            assert own[3, name, 0.0] == curve.individual[output, 3, 0, 0]
+        alone = explainer.partial_dependence(0, grid=[0.0], X=X[:4], kind="individual").to_frame()
+        assert alone["row"].tolist() == [0, 1, 2, 3] * 3
+
+    def test_groups_have_tuples(self) -> None:
+        explainer = TreeExplainer(REGRESSORS["forest"], GAPS, groups={"both": [0, 1]})
+        frame = explainer.partial_dependence("both", X=X[:3]).to_frame()
+        assert frame["both"].tolist() == [tuple(row) for row in X[:3, :2].tolist()]
+
+    def test_names_that_the_frame_needs(self) -> None:
+        explainer = TreeExplainer(REGRESSORS["forest"], GAPS, feature_names=["value", "b", "c", "d", "e"])
+        with pytest.raises(InputError, match="the player 'value' is called like another column of the frame"):
+            explainer.partial_dependence("value").to_frame()

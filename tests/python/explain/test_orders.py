@@ -9,6 +9,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.ensemble import (
@@ -259,3 +260,32 @@ def test_agrees_with_shapiq() -> None:
         ours = result.to_shapiq()
         for players in result.sets:
             assert ours[players] == pytest.approx(theirs[players], abs=1e-10), (index, players)
+
+
+def test_a_single_row_has_no_axis_of_rows() -> None:
+    """All methods agree with `shap_values`, for a vector, a Series and a list."""
+    classes = RandomForestClassifier(3, max_depth=3, random_state=0).fit(rows(), np.digitize(target(), [-0.5, 0.5]))
+    weights = [0.5**D] * D
+    for model in (boosted(), classes):
+        ours, matrix = TreeExplainer(model, rows()[:40]), rows()[200:201]
+        calls: list[tuple[Any, Any]] = [
+            (ours.shap_values, ()),
+            (ours.semivalues, (weights,)),
+            (ours.beta_shapley_values, (2.0, 1.0)),
+            (ours.owen_values, ({"two": [0, 1]},)),
+            (ours.coalition_values, ([0, 2],)),
+            (ours.standard_error, ()),
+        ]
+        for call, arguments in calls:
+            expected = call(matrix, *arguments)
+            for row in (matrix[0], pd.Series(matrix[0]), matrix[0].tolist()):
+                np.testing.assert_array_equal(call(row, *arguments), expected[0])
+
+
+def test_progress_of_the_largest_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arborshap.explain.orders._CHUNK", 1)  # 64 rows at a time
+    explainer, told = TreeExplainer(boosted(), rows()[:20]), list[float]()
+    explainer.interactions(rows()[:150], top=2, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert {64 / 150, 128 / 150} <= set(told)

@@ -136,3 +136,28 @@ def test_wrong_groups_are_refused(within: Any, message: str) -> None:
     explainer = TreeExplainer(model(), rows()[:5])
     with pytest.raises(InputError, match=message):
         explainer.owen_values(rows()[:2], within)
+
+
+def test_an_order_is_true_or_false() -> None:
+    explainer, within = TreeExplainer(model(), rows()[:5]), {"a": ["x0"], "b": ["x1"]}
+    expected = explainer.owen_values(rows()[:2], within, ordered=True)
+    np.testing.assert_array_equal(explainer.owen_values(rows()[:2], within, ordered=np.True_), expected)  # type: ignore[arg-type]
+    for flag in ("no", 0, None):
+        with pytest.raises(InputError, match="ordered must be True or False; got"):
+            explainer.owen_values(rows()[:2], within, ordered=flag)  # type: ignore[arg-type]
+
+
+def test_columns_have_the_names_that_were_assigned() -> None:
+    explainer, X = TreeExplainer(model(), rows()[:5]), rows()[:2]
+    expected = explainer.owen_values(X, {"two": ["x0", "x2"]})
+    others = [name for name in explainer.feature_names if name not in ("x0", "x2")]
+    explainer.feature_names = ["left", "x2", "right", *others[1:]]  # column 1 has a name that column 2 had
+    np.testing.assert_array_equal(explainer.owen_values(X, {"two": ["left", "right"]}), expected)
+    np.testing.assert_array_equal(explainer.owen_values(X, {"two": ["x0", "right"]}), expected)
+    with pytest.raises(InputError, match=r"names 'middle'; columns are \['left', 'x2', 'right'"):
+        explainer.owen_values(X, {"two": ["middle"]})
+    grouped = TreeExplainer(model(), rows()[:5], groups={"two": ["x0", "x2"]})
+    grouped.feature_names = ["both", "alone", *others[1:]]
+    np.testing.assert_array_equal(grouped.owen_values(X), expected)
+    other = explainer.owen_values(X, {"two": [0, 1]})
+    np.testing.assert_array_equal(grouped.owen_values(X, {"two": ["x0", "alone"]}), other)

@@ -11,7 +11,7 @@ from arborshap._util.checks import checked_choice, whole_number
 from arborshap.exceptions import InputError
 from arborshap.explain.coalitions import chosen_players, coalition_values_of, refuse_losses
 from arborshap.explain.methods.base import Methods
-from arborshap.explain.values import without_single_output
+from arborshap.explain.values import of_given_rows, without_single_output
 from arborshap.result.curve import Curve, output_position
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ class CurveMethods(Methods):
         Returns
         -------
         array
-            (rows,) or (rows, outputs).
+            (rows,) or (rows, outputs), without the axis of rows for a single row as in `values`.
         """
         state = self.state
         values = coalition_values_of(state, state.reader.matrix(X), chosen_players(state, players))
-        return without_single_output(state, values)
+        return of_given_rows(X, without_single_output(state, values))
 
     def partial_dependence(
         self, features: Any = None, *, grid: Any = None, X: Any = None, kind: Kind = "average"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap._util.checks import checked_choice, whole_number
+from arborshap._util.checks import checked_choice, checked_flag, whole_number
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import as_labels
@@ -19,7 +19,7 @@ from arborshap.explain.orders import (
     player_values,
     set_values,
 )
-from arborshap.explain.values import base_values_of
+from arborshap.explain.values import base_values_of, of_given_rows
 from arborshap.game.groups import Groups
 from arborshap.game.hierarchy import Hierarchy, Nested
 from arborshap.game.indices import MOST_ORDER, SET_INDICES, SetIndexName
@@ -60,7 +60,7 @@ class OrderMethods(Methods):
             Keep only this number of sets per row, those with the largest absolute values (summed over the outputs), so
             that memory stays small. The default keeps all sets.
         progress
-            ``True`` shows a bar; a function is called with the fraction done. It has no effect with `top`.
+            ``True`` shows a bar; a function is called with the fraction done.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class OrderMethods(Methods):
             sets, values = set_values(state, matrix, index, order, progress, y)
         else:
             top = whole_number("top", top, 1, 2**31, "a number of sets from 1 up, or None for all")
-            sets, kept, values = largest_set_values(state, matrix, index, order, top, as_labels(y))
+            sets, kept, values = largest_set_values(state, matrix, index, order, top, as_labels(y), progress)
         base = base_values_of(state, len(values), y)
         several = state.n_outputs > 1
         return Interactions(
@@ -111,10 +111,11 @@ class OrderMethods(Methods):
         Returns
         -------
         array
-            (rows, players) or (rows, players, outputs).
+            (rows, players) or (rows, players, outputs), without the axis of rows for a single row as in `values`.
         """
         parameters = checked_semivalue(weights, self.state.columns.n_players)
-        return player_values(self.state, self.state.reader.matrix(X), "semivalue", parameters, progress, y)
+        values = player_values(self.state, self.state.reader.matrix(X), "semivalue", parameters, progress, y)
+        return of_given_rows(X, values)
 
     def beta_shapley_values(
         self, X: Any, alpha: float = 1.0, beta: float = 1.0, *, progress: bool | Report = False
@@ -122,10 +123,10 @@ class OrderMethods(Methods):
         """Compute Beta(alpha, beta)-Shapley values: (rows, players) or (rows, players, outputs).
 
         A large `alpha` emphasises what players add to small coalitions; a large `beta`, what they add to large ones.
-        Beta(1, 1) gives the Shapley values.
+        Beta(1, 1) gives the Shapley values. As in `values`, a single row has no axis of rows.
         """
         parameters = np.array([_positive("alpha", alpha), _positive("beta", beta)])
-        return player_values(self.state, self.state.reader.matrix(X), "beta", parameters, progress)
+        return of_given_rows(X, player_values(self.state, self.state.reader.matrix(X), "beta", parameters, progress))
 
     def owen_values(
         self,
@@ -159,8 +160,9 @@ class OrderMethods(Methods):
         Returns
         -------
         array
-            (rows, columns) or (rows, columns, outputs).
+            (rows, columns) or (rows, columns, outputs), without the axis of rows for a single row as in `values`.
         """
+        checked_flag("ordered", ordered)
         state = self.state
         if within is None and state.columns.n_players == len(state.columns.names):
             raise InputError("the explainer has no groups; give them as within={'name': [columns], ...}")
@@ -168,9 +170,12 @@ class OrderMethods(Methods):
         if finest.n_players < len(finest.names):
             joined = next(name for name in finest.player_names if name not in finest.names)
             raise InputError(f"the pipeline mixes {joined}, so these columns have no values of their own")
-        hierarchy = Hierarchy.of(within, finest.names, state.columns.owners, finest.players, ordered=ordered)
+        named, owners = state.columns.called, state.columns.owners
+        hierarchy = Hierarchy.of(within, named, owners, finest.players, ordered=ordered, also=finest.names)
         values = member_values(state, state.reader.matrix(X), hierarchy, progress, y)
-        return values if finest.owners == tuple(range(len(finest.names))) else values[:, list(finest.owners)]
+        if finest.owners != tuple(range(len(finest.names))):
+            values = values[:, list(finest.owners)]
+        return of_given_rows(X, values)
 
 
 def _positive(name: str, value: Any) -> float:

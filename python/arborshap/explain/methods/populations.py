@@ -11,6 +11,7 @@ from arborshap._util.checks import checked_choice
 from arborshap._util.progress import Report
 from arborshap.explain.contrasts import background_size_for, standard_error_of
 from arborshap.explain.methods.base import Methods
+from arborshap.explain.values import of_given_rows
 from arborshap.game.indices import INDICES, IndexName
 
 
@@ -40,7 +41,7 @@ class PopulationMethods(Methods):
             One standard error per value, in the shape of `values`.
         """
         checked_choice("index", index, INDICES)
-        return standard_error_of(self.state, self.state.reader.matrix(X), index, progress)
+        return of_given_rows(X, standard_error_of(self.state, self.state.reader.matrix(X), index, progress))
 
     def background_size(self, error: float, X: Any = None) -> int:
         """Return how many background rows the Shapley values need for a standard error of at most `error`.
