@@ -21,6 +21,7 @@ from arborshap.explain.contrasts import contrast_of
 from arborshap.explain.facts import Facts, checked_metadata, facts_of, fingerprint
 from arborshap.explain.given import Given
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
+from arborshap.explain.methods.columns import ColumnMethods
 from arborshap.explain.methods.curves import CurveMethods
 from arborshap.explain.methods.losses import LossMethods
 from arborshap.explain.methods.orders import OrderMethods
@@ -48,7 +49,7 @@ Array: TypeAlias = NDArray[Any]
 Perturbation: TypeAlias = Literal["auto", "interventional", "tree_path_dependent"]
 
 
-class TreeExplainer(CurveMethods, LossMethods, OrderMethods, PopulationMethods, StreamMethods):
+class TreeExplainer(ColumnMethods, CurveMethods, LossMethods, OrderMethods, PopulationMethods, StreamMethods):
     """Explains the predictions of a tree ensemble, exactly, against a whole background.
 
     For a row x and a background row z, players form coalitions: players in the coalition take their columns from x, the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,21 @@ Array: TypeAlias = NDArray[np.float64]
 _CHUNK = 2**20  # numbers held at a time, for one block of pairs
 
 
+class PairGame(Protocol):
+    """What computes the values of pairs; an explainer of the native core does, for example."""
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+
+    @property
+    def forest(self) -> _core.Forest:
+        """The trees."""
+
+    def explain_pairs(self, rows: Matrix, background: Matrix, *, n_threads: int) -> Array:
+        """Compute the Shapley values of every pair: (rows, background rows, players, outputs)."""
+
+
 class Pairs:
     """The pairs of some rows with a background, computed one block at a time.
 
@@ -25,7 +40,7 @@ class Pairs:
     depend on which other rows are explained with it.
     """
 
-    def __init__(self, output: ModelOutput, core: _core.Explainer, background: Matrix, n_threads: int) -> None:
+    def __init__(self, output: ModelOutput, core: PairGame, background: Matrix, n_threads: int) -> None:
         self._output = output
         self._core = core
         self._background = background

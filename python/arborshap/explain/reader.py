@@ -14,7 +14,7 @@ from arborshap._util.notices import warn
 from arborshap.explain.verify import verify as verify_margins
 from arborshap.explain.verify import verify_given
 from arborshap.forest.recounted import recounted
-from arborshap.game.columns import Columns
+from arborshap.game.columns import Apart, Columns
 from arborshap.game.groups import Groups, players_from, players_of
 from arborshap.game.relations import Relation, components
 from arborshap.limits import Limits
@@ -99,12 +99,14 @@ class Reader:
             pipeline.adopt(counted.owners, counted.players)
         own = None if rows is None else rows.names  # as the caller spells them
         called = list(given or own or matched or (f"x{j}" for j in range(n_columns)))
+        apart = None
         if pipeline is not None:
             players, owners, player_names = pipeline.players(groups, called)
             pipeline.warn_of_joined(groups, called)
         elif relation is not None:
             players, owners, player_names = players_of(relation, groups, called)
             _warn_of_joined(relation, groups, called, getattr(loaded.encode, "why_joined", _STATISTICS))
+            apart = _players_apart(relation, groups, called)
         else:
             players, player_names = players_from(groups, called, n_columns)
             owners = players.tolist()
@@ -115,6 +117,7 @@ class Reader:
             players=players,
             player_names=tuple(player_names),
             spaces_are_underscores=pipeline is None and loaded.spaces_are_underscores,
+            apart=apart,
         )
         return cls(loaded, columns, pipeline, gate), rows
 
@@ -227,6 +230,15 @@ def _read(
 
 
 _STATISTICS = "the model splits on statistics of several columns at once"
+_APART = "use explain_columns, at a cost of rows times background rows, or train with max_ctr_complexity=1"
+
+
+def _players_apart(relation: Relation, groups: Groups | None, names: list[str]) -> Apart | None:
+    """Return the players that the caller asked for, if features join some of them."""
+    given, player_names = players_from(groups, names, relation.n_inputs)
+    if all(len({given[j] for j in sources}) <= 1 for sources in relation.sources):
+        return None
+    return Apart(tuple(given.tolist()), tuple(player_names))
 
 
 def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str], why: str) -> None:
@@ -238,7 +250,7 @@ def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str],
     together = components(relation.n_inputs, mixed)
     players = [[names[j] for j, player in enumerate(together) if player == one] for one in sorted(set(together))]
     listed = "; ".join(", ".join(map(repr, player)) for player in players if len(player) > 1)
-    advice = "train with max_ctr_complexity=1" if why == _STATISTICS else "let every step treat one column at a time"
+    advice = _APART if why == _STATISTICS else "let every step treat one column at a time"
     warn(
         f"{why}, so these columns play as one player: {listed}. The values are exact. To explain every column by "
         f"itself, {advice}; to name the player, give groups"

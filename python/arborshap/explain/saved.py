@@ -22,14 +22,15 @@ from arborshap.explain.outputs import output_of
 from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Gate, Reader
 from arborshap.explain.settings import Settings
-from arborshap.explain.state import State
+from arborshap.explain.state import Kept, State
 from arborshap.forest import Forest
-from arborshap.game.columns import Columns
+from arborshap.game.columns import Apart, Columns
 from arborshap.limits import Limits
 from arborshap.models import Link, Model
 from arborshap.models.recoding import describe
 from arborshap.models.saved_recoding import from_description
 from arborshap.rows.frames import Encode
+from arborshap.rows.numbers import Matrix
 
 if TYPE_CHECKING:
     from arborshap.explain.pipeline import RawColumns
@@ -112,6 +113,7 @@ def _written(state: State, recoding: dict[str, Any] | None, replay: ReplayedColu
         "output_names": model.forest.output_names,
         "column_names": columns.matched,
         "column_players": columns.owners,
+        "apart": None if columns.apart is None else {"owners": columns.apart.owners, "names": columns.apart.names},
         "engine": state.settings.engine,
         "model_output": state.model_output,
         "pipeline": state.reader.pipeline is not None,
@@ -133,14 +135,17 @@ def _written(state: State, recoding: dict[str, Any] | None, replay: ReplayedColu
         texts |= rescaled.parts.to_texts()
         numbers["background_weight"] = np.array([rescaled.weight])
     elif rescaled is not None and rescaled.background is not None:
-        numbers |= {
-            "background": np.ravel(rescaled.background).astype(np.float64),
-            "background_shares": np.ascontiguousarray(rescaled.shares),
-        }
+        numbers |= _rows(rescaled.background, rescaled.shares)
+    elif state.kept is not None:
+        numbers |= _rows(state.kept.rows, state.kept.shares)
     try:
         return state.core.to_bytes(texts, numbers)
     except UnicodeEncodeError as error:
         raise InputError(f"the name {error.object!r} is not valid Unicode, so it cannot be saved; rename it") from error
+
+
+def _rows(rows: Matrix, shares: NDArray[np.float64]) -> Numbers:
+    return {"background": np.ravel(rows).astype(np.float64), "background_shares": np.ascontiguousarray(shares)}
 
 
 def _labels(state: State) -> list[Any] | None:
@@ -179,6 +184,8 @@ def _read(
         raise ModelError(f"the saved engine cannot explain the saved model: {error}") from error
     names = tuple(about.texts("outputs", None)) if "outputs" in texts else None
     state = replace(state, output_names=names, metadata=about.of("metadata", dict, optional=True) or {})
+    if columns.apart is not None and "background" in numbers:
+        state = replace(state, kept=Kept(*_background(numbers, state.forest.n_features)))
     return _with_output(state, about, texts, numbers), has_pipeline and replay is None
 
 
@@ -228,7 +235,22 @@ def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline
         players=core.players,
         player_names=tuple(about.texts("players", core.n_players)),
         spaces_are_underscores=model.spaces_are_underscores and not has_pipeline,
+        apart=_apart(about, len(names)),
     )
+
+
+def _apart(about: _About, n_columns: int) -> Apart | None:
+    described = about.of("apart", dict, optional=True)
+    if described is None:
+        return None
+    owners, names = described.get("owners"), described.get("names")
+    if not isinstance(owners, list) or not isinstance(names, list) or len(owners) != n_columns:
+        raise ModelError("the saved players do not fit the model's columns")
+    if not all(isinstance(name, str) for name in names) or not all(isinstance(owner, int) for owner in owners):
+        raise ModelError("the saved players do not fit the model's columns")
+    if set(owners) != set(range(len(names))):
+        raise ModelError("the saved players do not fit the model's columns")
+    return Apart(tuple(owners), tuple(names))
 
 
 def _replay(about: _About, numbers: Numbers, columns: Columns, n_made: int) -> ReplayedColumns:
@@ -256,11 +278,15 @@ def _with_output(state: State, about: _About, texts: dict[str, list[str]], numbe
         if parts.name != name or weight.shape != (1,) or not weight[0] > 0.0:
             raise ModelError("the saved weightings do not fit the saved model_output")
         return state.rescaling_parts(output, float(weight[0]), parts)
-    n_features = state.forest.n_features
+    return state.rescaling(output, *_background(numbers, state.forest.n_features))
+
+
+def _background(numbers: Numbers, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the rows of a saved background, and their shares in the mean."""
     rows, shares = numbers.get("background"), numbers.get("background_shares")
     if rows is None or shares is None or len(rows) != len(shares) * n_features:
         raise ModelError("the saved background is incomplete")
-    return state.rescaling(output, rows.reshape(len(shares), n_features), shares)
+    return rows.reshape(len(shares), n_features), shares
 
 
 class _About:

@@ -25,6 +25,22 @@ from arborshap.rows.frames import Rows
 from arborshap.rows.numbers import Matrix
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """The rows of a background, kept because columns that play as one are to be told apart.
+
+    Attributes
+    ----------
+    rows
+        The rows as the trees see them.
+    shares
+        The weight of each row in the mean; they sum to 1.
+    """
+
+    rows: Matrix
+    shares: NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """Everything an explainer consists of.
@@ -43,6 +59,8 @@ class State:
         The computation of probabilities or losses; ``None`` if the raw prediction is explained.
     metadata
         The caller's own notes, which are saved with the explainer.
+    kept
+        The background rows, if the model splits on combinations of columns that can be told apart.
     """
 
     reader: Reader
@@ -51,6 +69,7 @@ class State:
     output_names: tuple[str, ...] | None
     rescaled: Rescaled | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    kept: Kept | None = None
 
     @classmethod
     def of(cls, reader: Reader, settings: Settings, core: _core.Explainer) -> Self:
@@ -66,10 +85,11 @@ class State:
         matrix = background_rows(reader, rows)
         weights = checked_weights(sample_weight, len(matrix))
         state = cls.of(reader, settings, compiled(reader, settings, matrix, weights))
-        if output is None:
-            return state
         shares = None if weights is None else weights / weights.sum()
-        return state.rescaling(output, matrix.copy(), shares)  # the caller's array may change
+        kept = matrix.copy() if output is not None or reader.columns.apart is not None else matrix
+        if reader.columns.apart is not None:
+            state = replace(state, kept=Kept(kept, np.full(len(kept), 1.0 / len(kept)) if shares is None else shares))
+        return state if output is None else state.rescaling(output, kept, shares)
 
     def rescaling(self, output: ModelOutput, background: Matrix, shares: NDArray[np.float64] | None) -> Self:
         """Return a state that explains a function of the margins instead of the raw prediction."""

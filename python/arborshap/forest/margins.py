@@ -36,8 +36,23 @@ def forest_of_margin(forest: Forest, output: int) -> Forest:
         value = np.ascontiguousarray(forest.value[:, output])
         none = np.zeros(forest.n_trees, np.int32)
         return replace(forest, value=value, tree_output=none, base=base, output_names=None)
-    sizes = np.diff(forest.tree_offsets)
     trees = forest.tree_output == output
+    return _chosen(forest, trees, np.zeros(int(trees.sum()), np.int32), base, None)
+
+
+def some_trees(forest: Forest, trees: NDArray[np.bool_]) -> Forest:
+    """Return the forest of the marked trees alone, without a base."""
+    return _chosen(forest, trees, forest.tree_output[trees], np.zeros(forest.n_outputs), forest.output_names)
+
+
+def _chosen(
+    forest: Forest,
+    trees: NDArray[np.bool_],
+    tree_output: NDArray[np.int32],
+    base: NDArray[np.float64],
+    output_names: tuple[str, ...] | None,
+) -> Forest:
+    sizes = np.diff(forest.tree_offsets)
     nodes = np.repeat(trees, sizes)
     sets = nodes[forest.category_nodes]
     lengths = np.diff(forest.category_offsets)
@@ -45,12 +60,13 @@ def forest_of_margin(forest: Forest, output: int) -> Forest:
     return Forest(
         n_features=forest.n_features,
         tree_offsets=np.cumsum([0, *sizes[trees]]),
-        tree_output=np.zeros(int(trees.sum()), np.int32),
+        tree_output=tree_output,
         base=base,
         category_nodes=(np.cumsum(nodes) - 1)[forest.category_nodes[sets]],
         category_offsets=np.cumsum([0, *lengths[sets]]),
         categories=forest.categories[np.repeat(sets, lengths)],
         cover=None if forest.cover is None else forest.cover[nodes],
         feature_names=forest.feature_names,
+        output_names=output_names,
         **{name: getattr(forest, name)[nodes] for name in node_arrays},
     )

@@ -18,6 +18,22 @@ _SAVED_AS = {"column_names": str, "data_names": str, "players": int, "data_playe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """The players that columns would be if no feature joined them.
+
+    Attributes
+    ----------
+    owners
+        The player of each column.
+    names
+        The names of the players.
+    """
+
+    owners: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """The columns of a row, and the players of the game.
 
@@ -37,6 +53,8 @@ class Columns:
         The names of the players.
     spaces_are_underscores
         Whether the names in `matched` have underscores in place of the spaces of training (LightGBM).
+    apart
+        The players before features that depend on several of them joined these; ``None`` if no feature does.
     """
 
     matched: tuple[str, ...] | None
@@ -45,6 +63,7 @@ class Columns:
     players: NDArray[np.int32]
     player_names: tuple[str, ...]
     spaces_are_underscores: bool = False
+    apart: Apart | None = None
 
     @property
     def n_players(self) -> int:
@@ -91,7 +110,10 @@ class Columns:
         player_names = tuple(called.get(name, name) for name in self.player_names)
         if len(set(player_names)) < len(player_names):
             return self
-        return replace(self, names=tuple(names), player_names=player_names)
+        apart = self.apart
+        if apart is not None:
+            apart = replace(apart, names=tuple(called.get(name, name) for name in apart.names))
+        return replace(self, names=tuple(names), player_names=player_names, apart=apart)
 
     def agreed_with(self, other: Columns) -> Columns:
         """Return the columns of two parts of a background, which must be the same if both have names."""

@@ -106,6 +106,32 @@ class JoinedRecoding:
         """Recode rows."""
         return np.column_stack([view(rows, self.n_columns, self.column_names) for view in self.views])
 
+    def inputs(self, feature: int) -> dict[int, int]:
+        """Return where the columns of a feature stand among the features, from which `made` makes it again."""
+        view, encode, first = self._maker(feature)
+        return {view.columns[column]: first + place for column, place in encode.inputs(feature - first).items()}
+
+    def made(self, feature: int, columns: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return a feature of rows that are mixed of others, given what stands there for each of its columns."""
+        view, encode, first = self._maker(feature)
+        own = {view.columns.index(column): cells for column, cells in columns.items()}
+        remade: NDArray[np.float64] = encode.made(feature - first, own)
+        return remade
+
+    def _maker(self, feature: int) -> tuple[View, Any, int]:
+        """Return the view that has a feature, what makes it, and where the features of the view begin."""
+        first = 0
+        for view in self.views:
+            if feature < first + len(view.sources):
+                break
+            first += len(view.sources)
+        if not hasattr(view.encode, "made"):
+            raise InputError(
+                "a step of a member's pipeline makes features of several columns at once, and only what CatBoost "
+                "combines can be told apart; let every step treat one column at a time"
+            )
+        return view, view.encode, first
+
     def as_trained(self, rows: Any) -> Any:
         """Return rows as the model's library takes them: as a frame if it was fitted on one."""
         raw = RawRows.read(rows, "rows", self.column_names, self.n_columns)

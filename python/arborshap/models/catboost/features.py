@@ -100,7 +100,13 @@ class Features:
     @property
     def n_features(self) -> int:
         """Number of features of the trees."""
-        return len(self.names) + len(self.statistics)
+        return len(self.names) + len(self.statistics) + len(self.hashed)
+
+    @property
+    def hashed(self) -> tuple[int, ...]:
+        """The columns of categories that share a statistic with other columns."""
+        combined = {column for one in self.statistics if len(one.columns) > 1 for column in one.columns}
+        return tuple(sorted(combined & self.named.keys()))
 
     def recoding(self) -> CatBoostRecoding | None:
         """Return how rows are recoded; ``None`` if all columns are numbers."""
@@ -110,6 +116,7 @@ class Features:
             tuple(self.names) if any(self.names) else None,
             tuple(tuple(self.named[j]) if j in self.named else None for j in range(len(self.names))),
             tuple(self.statistics),
+            self.hashed,
         )
 
     def split(self, split: Any, where: str) -> Split:

@@ -24,7 +24,8 @@ _ADVICE = "CatBoost takes only text and whole numbers as categories; turn the co
 class CatBoostRecoding:
     """Turns rows into numbers: the columns, with a code for each category, and then the statistics of categories.
 
-    The code of a category is its position among the categories that splits name, or their number if no split does.
+    The code of a category is its position among the categories that splits name, or their number if no split does. The
+    hashes of categories come last; no split reads them, but statistics of several columns can be made of them again.
 
     Attributes
     ----------
@@ -34,11 +35,14 @@ class CatBoostRecoding:
         Per column, the hashes of the categories that splits name; ``None`` for a column of numbers.
     statistics
         The statistics that splits compare with a border.
+    hashed
+        The columns whose hashes are kept: those of categories in a statistic of several columns.
     """
 
     column_names: tuple[str, ...] | None
     named: tuple[tuple[int, ...] | None, ...]
     statistics: tuple[Statistic, ...]
+    hashed: tuple[int, ...] = ()
     kind: ClassVar[str] = "categories of CatBoost"
     takes_text: ClassVar[bool] = True
 
@@ -56,7 +60,8 @@ class CatBoostRecoding:
     def sources(self) -> list[frozenset[int]]:
         """The columns that each feature of the trees depends on."""
         own = [frozenset([column]) for column in range(self.n_columns)]
-        return own + [frozenset(statistic.columns) for statistic in self.statistics]
+        of_statistics = [frozenset(statistic.columns) for statistic in self.statistics]
+        return own + of_statistics + [frozenset([column]) for column in self.hashed]
 
     @cached_property
     def feature_names(self) -> list[str]:
@@ -66,6 +71,9 @@ class CatBoostRecoding:
         for statistic in self.statistics:
             of = " and ".join(columns[column] for column in statistic.columns)
             name = f"{statistic.kind} of {of}"
+            names.append(name if name not in names else f"{name} ({len(names)})")
+        for column in self.hashed:
+            name = f"hash of {columns[column]}"
             names.append(name if name not in names else f"{name} ({len(names)})")
         return names
 
@@ -83,7 +91,23 @@ class CatBoostRecoding:
             columns.append(hashes[codes])
             features.append(np.array([position.get(value, len(named)) for value in hashes.tolist()], np.float64)[codes])
         features += [statistic.of(columns) for statistic in self.statistics]
+        features += [columns[column].astype(np.float64) for column in self.hashed]
         return np.column_stack(features)
+
+    def inputs(self, feature: int) -> dict[int, int]:
+        """Return where a statistic's columns stand among the features, from which `made` makes it again."""
+        first = self.n_columns + len(self.statistics)
+        return {
+            column: column if self.named[column] is None else first + self.hashed.index(column)
+            for column in self.statistics[feature - self.n_columns].columns
+        }
+
+    def made(self, feature: int, columns: dict[int, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return a statistic of rows that are mixed of others, given their numbers or hashes by column."""
+        given: list[Any] = [None] * self.n_columns
+        for column, cells in columns.items():
+            given[column] = cells if self.named[column] is None else cells.astype(np.uint32)
+        return self.statistics[feature - self.n_columns].of(given)
 
     def table(self, rows: Any) -> NDArray[Any]:
         """Return rows as CatBoost itself reads them from any kind of rows: numbers, and categories as text."""
@@ -116,6 +140,7 @@ class CatBoostRecoding:
         return {
             "column_names": self.column_names,
             "named": self.named,
+            "hashed": self.hashed,
             "statistics": [
                 {
                     "kind": one.kind,
@@ -137,12 +162,14 @@ class CatBoostRecoding:
                 None if names is None else tuple(map(str, names)),
                 tuple(None if named is None else tuple(map(int, named)) for named in described["named"]),
                 tuple(_statistic(one) for one in described["statistics"]),
+                tuple(map(int, described.get("hashed", ()))),  # older files have none
             )
             width = recoding.n_columns
             sources = recoding.sources
             fits = len(sources) == n_features and all(0 <= j < width for source in sources for j in source)
             is_category = [named is not None for named in recoding.named]
             fits = fits and (names is None or len(names) == width)
+            fits = fits and all(is_category[column] for column in recoding.hashed)
             tests = [test for one in recoding.statistics for test in one.tests]
             fits = fits and all(is_category[test.column] == (test.border is None) for test in tests)
         except (KeyError, TypeError, ValueError, OverflowError, IndexError):
