@@ -48,22 +48,27 @@ def from_environment() -> FastAPI:
 def create_app(explainer: TreeExplainer) -> FastAPI:
     """Build the service around an explainer. If there are several outputs, they are the last axis of the values."""
     app = FastAPI(title="arborshap", version=__version__)
-    columns = explainer.data_names
-    categories = explainer.categories
+    columns, names = explainer.data_names, explainer.feature_names
+    categories, model_id = explainer.categories, explainer.model_id
     first = [str(next(iter(categories[name]), "")) if name in categories else 0.0 for name in columns]
     with suppress(InputError):  # a pipeline may refuse zeros; then the first request builds the tables
         explainer.shap_values([first])  # the tables are built now and not at the first request
 
     def explained(wanted: Rows) -> dict[str, Any]:
         table = table_of(wanted.rows, columns)
-        answer: dict[str, Any] = {"base_value": np.asarray(explainer.expected_value).tolist()}
+        if wanted.top is not None and wanted.top > len(names):
+            raise InputError(f"top is {wanted.top}, but there are {len(names)} features")
+        values = explainer.shap_values(table)
+        answer = {
+            "model_id": model_id,
+            "base_value": np.asarray(explainer.expected_value).tolist(),
+            "prediction": (explainer.expected_value + values.sum(axis=1)).tolist(),
+        }
         if wanted.top is None:
-            values = explainer.shap_values(table)
-            answer["prediction"] = (explainer.expected_value + values.sum(axis=1)).tolist()
-            return answer | {"features": explainer.feature_names, "values": values.tolist()}
-        top = explainer.top_values(table, wanted.top)
-        names = np.array(explainer.feature_names, dtype=object)[top.players]
-        return answer | {"features": names.tolist(), "values": top.values.tolist()}
+            return answer | {"features": names, "values": values.tolist()}
+        largest = np.argsort(-np.abs(values), axis=1, kind="stable")[:, : wanted.top]
+        features, some = np.array(names, dtype=object)[largest], np.take_along_axis(values, largest, axis=1)
+        return answer | {"features": features.tolist(), "values": some.tolist()}
 
     @app.post("/explain")
     async def explain(wanted: Rows) -> JSONResponse:
@@ -72,7 +77,8 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
 
     @app.get("/health")
     async def health() -> dict[str, Any]:
-        return {"status": "ready", "version": __version__, "columns": columns, "categories": categories}
+        about = {"version": __version__, "model_id": model_id, "metadata": explainer.metadata}
+        return {"status": "ready", **about, "columns": columns, "categories": categories}
 
     @app.exception_handler(ArborshapError)
     async def refuse(_: Request, error: ArborshapError) -> JSONResponse:
@@ -82,6 +88,9 @@ def create_app(explainer: TreeExplainer) -> FastAPI:
     async def misread(_: Request, error: RequestValidationError) -> JSONResponse:
         # Rows may be of two kinds; of the one that was meant, more was understood before something went wrong.
         told = max(error.errors(), key=lambda found: len(found["loc"]))
+        if told["type"] == "json_invalid":
+            why = f"not valid JSON after {told['loc'][-1]} characters: {told['ctx']['error']}"
+            return JSONResponse({"detail": f"body: {why}"}, status_code=422)
         where = ".".join(str(part) for part in told["loc"][1:] if "[" not in str(part))  # without pydantic's types
         return JSONResponse({"detail": f"{where or 'body'}: {told['msg']}"}, status_code=422)
 

@@ -290,7 +290,7 @@ class TreeExplainer(ColumnMethods, CurveMethods, LossMethods, OrderMethods, Popu
 
     def check_rows(self, X: Any) -> None:
         """Raise `InputError` if rows cannot be read, for example because a column is missing. Nothing is computed."""
-        self._state.reader.read(X, "X")
+        self._state.reader.read(X, "X", one=True)
 
     def facts(self) -> Facts:
         """Describe what is explained and how: the library, the sizes of the model and of the game, the engine."""

@@ -15,7 +15,7 @@ import xgboost
 from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
 
 from arborshap import InputError, TreeExplainer, UnsupportedModelError
@@ -30,6 +30,16 @@ SPACED = pd.DataFrame(X, columns=["mean radius", "mean area", "worst area"])
 
 def light(**options: Any) -> Any:
     return lightgbm.LGBMRegressor(n_estimators=3, num_leaves=4, n_jobs=1, verbose=-1, **options)
+
+
+MIXED = pd.DataFrame({"age": X[:, 0], "town": pd.Categorical(RNG.choice(["Bern", "Chur"], 80)), "member": X[:, 1] > 0})
+MIXED_MODELS: dict[str, Any] = {
+    "lightgbm": light(min_data_per_group=1),
+    "hist": HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5),
+    "pipeline": make_pipeline(
+        make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"), RandomForestRegressor(2)
+    ),
+}
 
 
 class TestNames:
@@ -127,6 +137,17 @@ class TestErrors:
         with pytest.raises(InputError, match=r"for a single row, select it with Z\.iloc\[\[i\]\]"):
             explainer.pair_values(SPACED, SPACED.iloc[0])
         explainer.pair_values(SPACED, SPACED.iloc[[0]])
+
+    @pytest.mark.parametrize("name", MIXED_MODELS)
+    def test_a_row_of_a_mixed_frame(self, name: str) -> None:
+        """A Series has lost the types of its columns, and is read all the same."""
+        explainer = TreeExplainer(MIXED_MODELS[name].fit(MIXED, Y), MIXED)
+        row = MIXED.iloc[0]
+        explainer.check_rows(row)
+        expected = explainer(MIXED.iloc[[0]])
+        np.testing.assert_array_equal(explainer(row).values, expected.values[0])
+        np.testing.assert_array_equal(explainer.taylor_values(row.to_dict()), explainer.taylor_values(MIXED[:1])[0])
+        assert explainer(MIXED[:0]).shape == (0, 3)
 
     def test_sizes_may_be_text(self) -> None:
         explainer = TreeExplainer(light().fit(X, Y), X, memory_limit="1GB")  # type: ignore[arg-type]

@@ -38,7 +38,9 @@ def explainer(tmp_path_factory: pytest.TempPathFactory) -> TreeExplainer:
     X = np.random.default_rng(0).normal(size=(50, 3))
     path = tmp_path_factory.mktemp("model") / "model.json"
     XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1).fit(X, X[:, 0] * X[:, 1]).save_model(path)
-    return TreeExplainer(str(path), X, feature_names=NAMES)
+    made = TreeExplainer(str(path), X, feature_names=NAMES)
+    made.metadata = {"trained": "2026-11-01"}
+    return made
 
 
 @pytest.fixture
@@ -53,6 +55,7 @@ def test_rows_by_position_and_by_name(client: TestClient, explainer: TreeExplain
     lists[0][1] = None
     rows[0, 1] = np.nan
     expected = {
+        "model_id": explainer.model_id,
         "base_value": explainer.expected_value,
         "features": NAMES,
         "prediction": explainer(rows).predictions.tolist(),
@@ -71,6 +74,7 @@ def test_only_the_largest(client: TestClient, explainer: TreeExplainer) -> None:
     top = explainer.top_values(rows, 2)
     assert answer["values"] == top.values.tolist()
     assert answer["features"] == [[NAMES[player] for player in row] for row in top.players]
+    assert answer["prediction"] == explainer(rows).predictions.tolist()
 
 
 def test_several_outputs(service: ModuleType) -> None:
@@ -106,9 +110,10 @@ def test_categories_by_name(service: ModuleType) -> None:
     assert "'Genf', which is none of the categories of training: 'Bern', 'Zürich'" in unknown.json()["detail"]
 
 
-def test_health(client: TestClient) -> None:
+def test_health(client: TestClient, explainer: TreeExplainer) -> None:
     answer = client.get("/health").json()
     assert (answer["status"], answer["columns"]) == ("ready", NAMES)
+    assert (answer["model_id"], answer["metadata"]) == (explainer.model_id, {"trained": "2026-11-01"})
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_health(client: TestClient) -> None:
         ({"rows": [[1, 2, 3], [1, 2, "3"]]}, "row 1 of column 'c' is '3', not a number"),
         ({"rows": [{"a": 1, "b": "2", "c": 3}]}, "row 0 of column 'b' is '2', not a number"),
         ({"rows": []}, "at least 1 item"),
-        ({"rows": [[1, 2, 3]], "top": 4}, "k must be a number of players, from 1 to 3; got 4"),
+        ({"rows": [[1, 2, 3]], "top": 4}, "top is 4, but there are 3 features"),
         ({"rows": [[1, 2, 3]], "tpo": 1}, "tpo: Extra inputs"),
         ({"rows": [[1, 2, 3]] * 10_001}, "at most 10000 items"),
         ([1, 2], "body"),
@@ -129,6 +134,12 @@ def test_bad_requests_are_told_why(client: TestClient, body: Any, message: str) 
     answer = client.post("/explain", json=body)
     assert answer.status_code == 422
     assert message in answer.json()["detail"]
+
+
+def test_a_body_that_is_cut_short(client: TestClient) -> None:
+    answer = client.post("/explain", content='{"rows":[[1,2', headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith("body: not valid JSON after 13 characters: Expecting")
 
 
 def test_from_the_environment(

@@ -121,6 +121,8 @@ class _Preprocessing:
             raise InputError(TEXT_IN_A_MATRIX)
         if type(rows).__module__.partition(".")[0] == "pyarrow":
             rows = rows.to_pandas()
+        if len(rows) == 0:  # which scikit-learn refuses
+            return np.empty((0, len(self.order)))
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -69,6 +69,8 @@ _OBJECTIVES: dict[str, tuple[Callable[[float], float], str]] = {
 }
 
 
+_RUNNING_SUM = "running sum of softplus"
+
 _ONE_OUTPUT = ("rank:", "survival:")
 """How the objectives begin that have a single output in every version, so that several were never compared."""
 
@@ -76,6 +78,10 @@ _SORTED_QUANTILES = (
     "this XGBoost model predicts several quantiles, and XGBoost's predict (since 3.4) sorts those of each row. The "
     "values explain the quantiles before they are sorted: they add up to predict(..., output_margin=True), which "
     "differs from predict where quantiles cross"
+)
+_SUMMED_EXPECTILES = (
+    "this XGBoost model predicts several expectiles, and XGBoost's predict adds the softplus of each output to the "
+    "expectile below. The values explain the outputs before that: they add up to predict(..., output_margin=True)"
 )
 
 _LEARNER = frozenset(
@@ -142,6 +148,8 @@ def read_document(document: Any, *, as_wrapper: bool | None = None) -> Document:
     if objective == "reg:quantileerror" and n_outputs > 1 and _version(document) >= _SORTS_QUANTILES:
         link = "sorted"
         warn(_SORTED_QUANTILES)
+    if link == _RUNNING_SUM:
+        warn(_SUMMED_EXPECTILES)
 
     if as_wrapper is None:
         as_wrapper = "scikit_learn" in attributes
@@ -219,7 +227,7 @@ def _base_and_link(parameters: dict[str, Any], objective: str, n_outputs: int) -
         raise ModelError(f"base_score {text[:80]} is not valid for the objective {objective!r}") from None
     margins = np.broadcast_to(np.array(base, np.float32), n_outputs)
     if objective == "reg:expectileerror" and n_outputs > 1:
-        return _of_expectiles(margins), "running sum of softplus"
+        return _of_expectiles(margins), _RUNNING_SUM
     return margins, link
 
 
