@@ -35,7 +35,7 @@ def light(**options: Any) -> Any:
 MIXED = pd.DataFrame({"age": X[:, 0], "town": pd.Categorical(RNG.choice(["Bern", "Chur"], 80)), "member": X[:, 1] > 0})
 MIXED_MODELS: dict[str, Any] = {
     "lightgbm": light(min_data_per_group=1),
-    "hist": HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5),
+    "hist": HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=5, categorical_features="from_dtype"),
     "pipeline": make_pipeline(
         make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough"), RandomForestRegressor(2)
     ),
