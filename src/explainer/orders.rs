@@ -6,7 +6,7 @@ use super::Explainer;
 use super::absent::Absent;
 use crate::engine::codes::RowSource;
 use crate::engine::compiled::CompiledTree;
-use crate::engine::orders::{self, ByPattern, Members, PlayerSets, Sets, Source};
+use crate::engine::orders::{self, ByPattern, ByUnit, Members, PlayerSets, Sets, Source};
 use crate::engine::tables::LeafGains;
 use crate::engine::task::Task;
 use crate::error::{Argument, Error, Result};
@@ -65,10 +65,22 @@ impl Explainer {
         let rule = Sets::new(&moments, &sets, most);
         if order == 1 {
             self.singles(rows.into(), &rule, &ByPattern(&rule), job, &mut out)?;
-        } else {
-            let trees: Vec<usize> = (0..self.compiled.trees.len()).collect();
-            self.by_classes(&trees, rows.into(), &rule, job, &mut out)?;
+            return Ok(out);
         }
+        let numbered = sets.len().saturating_mul(self.n_outputs()) < u32::MAX as usize;
+        let by_unit = |t: &usize| numbered && orders::goes_by_unit(&self.compiled.trees[*t], order);
+        let (units, rest): (Vec<usize>, Vec<usize>) = if self.can_be_counted(job) {
+            (0..self.compiled.trees.len()).partition(by_unit)
+        } else {
+            (Vec::new(), (0..self.compiled.trees.len()).collect())
+        };
+        if !units.is_empty() {
+            job.progress.announce(1);
+            let (forest, weights) = (self.patterns(job), &self.pattern_weights(job)?);
+            let by_unit = ByUnit { compiled: &self.compiled, forest, weights, moments: &moments, sets: &sets, job };
+            by_unit.explain(&units, rows.into(), &mut out)?;
+        }
+        self.by_classes(&rest, rows.into(), &rule, job, &mut out)?;
         Ok(out)
     }
 
@@ -97,13 +109,7 @@ impl Explainer {
         job: &Job,
         out: &mut [f64],
     ) -> Result<()> {
-        let counted = match &self.absent {
-            Absent::Cover { .. } => true,
-            Absent::Background(reference) => {
-                let bytes = self.patterns(job).n_entries().saturating_mul(size_of::<u128>());
-                reference.counted().is_some() || bytes <= self.memory_limit / 2
-            }
-        };
+        let counted = self.can_be_counted(job);
         let by_tables = |t: &usize| counted && rows.len() >= TABLE_ROWS && self.compiled.trees[*t].can_have_tables();
         let (tables, rest): (Vec<usize>, Vec<usize>) = (0..self.compiled.trees.len()).partition(by_tables);
         if !tables.is_empty() {
@@ -111,6 +117,17 @@ impl Explainer {
             self.by_tables_of(gains, &task, out)?;
         }
         self.by_classes(&rest, rows, rule, job, out)
+    }
+
+    /// Whether the background is counted by pattern, or may be, or is not needed.
+    fn can_be_counted(&self, job: &Job) -> bool {
+        match &self.absent {
+            Absent::Cover { .. } => true,
+            Absent::Background(reference) => {
+                let bytes = self.patterns(job).n_entries().saturating_mul(size_of::<u128>());
+                reference.counted().is_some() || bytes <= self.memory_limit / 2
+            }
+        }
     }
 
     /// Adds what some trees give to `out`, class by class.

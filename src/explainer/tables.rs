@@ -62,7 +62,7 @@ impl Explainer {
     }
 
     /// The weight of each background pattern of every leaf that can have tables; counted now if it was not before.
-    fn pattern_weights(&self, job: &Job) -> Result<PatternWeights<'_>> {
+    pub(super) fn pattern_weights(&self, job: &Job) -> Result<PatternWeights<'_>> {
         Ok(match &self.absent {
             Absent::Cover { ratios } => {
                 let trees = &self.compiled.trees;

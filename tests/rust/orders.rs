@@ -100,7 +100,12 @@ proptest! {
 
 /// Up to 80 players on a path, more than a machine word has bits.
 fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
-    let (n_features, n_outputs) = (c.of(&[5, 20, 40, 80]), 1 + c.below(2));
+    let n_features = c.of(&[5, 20, 40, 80]);
+    with_features(c, n_features, n, m)
+}
+
+fn with_features(c: &mut Choices, n_features: usize, n: usize, m: usize) -> Case {
+    let n_outputs = 1 + c.below(2);
     let trees = (0..2).map(|_| deep_parts(c, n_features, n_outputs).tree()).collect();
     let forest = arborshap::Forest::new(trees, n_features, vec![0.5; n_outputs]).expect("valid trees");
     let (x, z) = (matrix(c, &forest, n, false), matrix(c, &forest, m, false));
@@ -138,8 +143,9 @@ proptest! {
 
 #[test]
 fn any_number_of_threads_and_any_batch() {
-    for seed in 0..4 {
-        let case = deep(&mut Choices::fixed(seed, 100_000), 150, 60);
+    // Trees with up to eight players on a path go unit by unit, others class by class.
+    for (seed, n_features) in (0..).zip([5, 8, 8, 9, 40, 80]) {
+        let case = with_features(&mut Choices::fixed(seed, 100_000), n_features, 150, 60);
         let explainer = case.explainer();
         let alone = explain_sets(&explainer, &case.x, &SetIndex::Fsii, 3, 1);
         for threads in [2, 3] {

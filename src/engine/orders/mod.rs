@@ -1,8 +1,11 @@
-//! Sets of players of any size, and members of groups: the distinct patterns of a leaf, worked out one by one.
+//! Sets of players of any size, and members of groups.
 //!
 //! The rows go down each tree together with the background. At a leaf, rows that fail the same players are one *class*. What a
 //! class gets from the leaf is worked out once, from the distinct patterns of the background, or from the ratios of the
 //! training rows if there is no background. Then every row adds what its class gets. Paths may have any number of players.
+//!
+//! Trees with few players on their paths, which most are, have a shorter way to sets: their rows are sorted by the outcome of
+//! whole units, as for tables, and a transform works all patterns of a leaf out together.
 //!
 //! | file | what |
 //! |---|---|
@@ -13,14 +16,19 @@
 //! | `subsets` | how the sets of a path are numbered |
 //! | `player_sets` | how the sets of a forest are numbered |
 //! | `sets` | the leaf rule of sets of players |
+//! | `by_unit` | the same for trees with few players on their paths, unit by unit |
+//! | `unit_sets` | what the units of a tree give to sets |
+//! | `leaf_sets` | what a leaf gives to sets, for all patterns at once |
 //! | `members` | the leaf rule of members of groups |
 //! | `collapsed` | the same for leaves with few players, from counts by pattern |
 //! | `by_pattern` | any rule of single players in tables |
 //! | `sums` | adding what classes get to rows |
 
 mod by_pattern;
+mod by_unit;
 mod classes;
 mod collapsed;
+mod leaf_sets;
 mod members;
 mod others;
 mod player_sets;
@@ -28,9 +36,11 @@ mod rule;
 mod sets;
 mod subsets;
 mod sums;
+mod unit_sets;
 mod walk;
 
 pub(crate) use by_pattern::ByPattern;
+pub(crate) use by_unit::{ByUnit, goes_by_unit};
 pub(crate) use members::Members;
 pub(crate) use others::Source;
 pub use player_sets::PlayerSets;

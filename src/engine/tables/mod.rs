@@ -17,6 +17,7 @@
 //! | `leaf_gains` | other rules than those of indices, for tables of one call |
 //! | `build` | the tables of units: the worth of each of their outcomes |
 //! | `explain` | rows through the tables |
+//! | `row_outcomes` | the outcomes of rows, kept for rules that have no tables here |
 //! | `mean` | rows that were counted through the tables: their mean |
 
 mod build;
@@ -27,6 +28,7 @@ mod leaf_gains;
 mod mean;
 mod outcomes;
 mod pattern_weights;
+mod row_outcomes;
 mod tally;
 mod transform;
 mod units;
@@ -35,6 +37,7 @@ pub(crate) use explain::{PatternTables, Target};
 pub(crate) use histogram::Histogram;
 pub(crate) use leaf_gains::LeafGains;
 pub(crate) use pattern_weights::PatternWeights;
+pub(crate) use units::{Unit, UnitLeaf};
 
 use super::compiled::CompiledTree;
 use crate::job::Workers;
@@ -81,6 +84,25 @@ impl PatternForest {
     #[inline(always)]
     fn tree(&self, t: usize) -> &TreeUnits {
         self.trees[t].as_ref().expect("only trees that can have tables are asked for")
+    }
+
+    /// The units of a tree, from left to right.
+    pub(crate) fn units(&self, t: usize) -> &[Unit] {
+        &self.tree(t).units.all
+    }
+
+    /// Writes the weight of each background pattern of a leaf to `c`; all of them sum to one.
+    pub(crate) fn leaf_weights(
+        &self,
+        weights: &PatternWeights<'_>,
+        t: usize,
+        unit: usize,
+        leaf: &UnitLeaf,
+        c: &mut Vec<f64>,
+    ) {
+        c.clear();
+        c.resize(1 << leaf.players.len(), 0.0);
+        weights.of_leaf(self.tree(t), t, unit, leaf, c);
     }
 
     /// For each leaf of a tree, the patterns of the background that occur, as the players that they fail, and the share

@@ -62,11 +62,11 @@ pub(super) struct Decision {
 
 /// A leaf of a unit.
 #[derive(Debug)]
-pub(super) struct UnitLeaf {
+pub(crate) struct UnitLeaf {
     /// Its number in the tree.
-    pub(super) leaf: usize,
+    pub(crate) leaf: usize,
     /// The players on its path, by their number in the unit: bit j of the leaf's pattern belongs to `players[j]`.
-    pub(super) players: Vec<usize>,
+    pub(crate) players: Vec<usize>,
     /// For each way the unit's decisions can go, what that does to the pattern.
     pub(super) masks: Vec<Masks>,
     /// Bits of the path that leads to the unit.
@@ -83,7 +83,7 @@ pub(super) struct Masks {
 impl UnitLeaf {
     /// The leaf's pattern for an outcome of the unit.
     #[inline(always)]
-    pub(super) fn pattern(&self, outcome: usize) -> usize {
+    pub(crate) fn pattern(&self, outcome: usize) -> usize {
         let masks = self.masks[outcome >> self.path_bits];
         usize::from((outcome as u16 & masks.keep) | masks.add)
     }
@@ -91,12 +91,12 @@ impl UnitLeaf {
 
 /// A bottom subtree with one table.
 #[derive(Debug)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     /// Its players, by their number in the tree.
-    pub(super) players: Vec<u32>,
-    pub(super) leaves: Vec<UnitLeaf>,
+    pub(crate) players: Vec<u32>,
+    pub(crate) leaves: Vec<UnitLeaf>,
     /// Bits of the outcome.
-    pub(super) bits: u32,
+    pub(crate) bits: u32,
 }
 
 /// The units of a tree and the program that finds their outcomes.

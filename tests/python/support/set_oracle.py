@@ -38,19 +38,18 @@ def semivalue(worth: Array, weights: Sequence[float]) -> Array:
 
 def weighted_changes(worth: Array, players: Set, weight: Callable[[int], float]) -> Array:
     """Sum the joint change by these players over the coalitions of all others, weighted by size."""
-    marked = bits(players)
-    others = (coalition for coalition in range(len(worth)) if coalition & marked == 0)
-    return np.asarray(sum(weight(coalition.bit_count()) * change(worth, coalition, players) for coalition in others))
+    changes = joint_changes(worth, players)
+    weights = [weight(coalition.bit_count()) for coalition in range(len(changes))]
+    return np.asarray(np.tensordot(weights, changes, axes=1))
 
 
-def change(worth: Array, coalition: int, players: Set) -> Array:
-    """Return the joint change (the discrete derivative) when these players join a coalition."""
-    signed = (
-        (-1) ** (len(players) - size) * worth[coalition | bits(joining)]
-        for size in range(len(players) + 1)
-        for joining in combinations(players, size)
-    )
-    return np.asarray(sum(signed))
+def joint_changes(worth: Array, players: Set) -> Array:
+    """Return the joint change (the discrete derivative) when these players join each coalition of the others."""
+    n = len(worth).bit_length() - 1
+    changes = worth.reshape((2,) * n + worth.shape[1:])
+    for player in players:
+        changes = np.diff(changes, axis=n - 1 - player)
+    return np.asarray(changes.reshape(-1, *worth.shape[1:]))
 
 
 def bits(players: Iterable[int]) -> int:
@@ -76,7 +75,7 @@ def _bii(worth: Array, n: int, order: int) -> dict[Set, Array]:
 def _stii(worth: Array, n: int, order: int) -> dict[Set, Array]:
     def of(players: Set) -> Array:
         if len(players) < order:
-            return change(worth, 0, players)
+            return np.asarray(joint_changes(worth, players)[0])
         return weighted_changes(worth, players, lambda s: order / n / comb(n - 1, s))
 
     return {players: of(players) for players in sets_up_to(n, order)}
@@ -84,10 +83,11 @@ def _stii(worth: Array, n: int, order: int) -> dict[Set, Array]:
 
 def _k_sii(worth: Array, n: int, order: int) -> dict[Set, Array]:
     plain = _sii(worth, n, order)
-    found = {}
-    for players in plain:
-        larger = ((other, value) for other, value in plain.items() if set(players) <= set(other))
-        found[players] = np.asarray(sum(BERNOULLI[len(other) - len(players)] * value for other, value in larger))
+    found = {players: np.zeros(worth.shape[1:]) for players in plain}
+    for other, value in plain.items():
+        for size in range(1, len(other) + 1):
+            for players in combinations(other, size):
+                found[players] += BERNOULLI[len(other) - size] * value
     return found
 
 
