@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from importlib.metadata import version
 from typing import Any
 
@@ -15,6 +17,7 @@ from arborshap.models.json import parse_json
 from arborshap.models.link import Link
 from arborshap.models.model import Model, class_names
 from arborshap.models.supported import unsupported
+from arborshap.models.vocabulary import VocabularyRecoding
 
 _NODE = frozenset(
     (
@@ -22,6 +25,7 @@ _NODE = frozenset(
         *("left_child", "right_child", "is_leaf", "parent_node", "left_cats", "stats"),
     )
 )
+_MISSING = "nan"
 _TOLERANCE = 1e-6
 """Leaves and their sums are float32."""
 
@@ -32,10 +36,6 @@ def load(model: Any) -> Model:
         raise unsupported(model, "of perpetual's models, only PerpetualBooster and its scikit-learn classes are")
     if not model.is_fitted:
         raise ModelError(f"this {type(model).__name__} is not fitted; call fit() first")
-    if model.cat_mapping:
-        raise unsupported(
-            model, "it was fitted on columns of categories; turn them into columns of numbers before fitting"
-        )
     document = parse_json(model.json_dump().encode(), "what PerpetualBooster saved of the model")
     boosters = take_list(document, "boosters", "PerpetualBooster") if "boosters" in document else [document]
     classes = np.asarray(model.classes_) if len(model.classes_) else None
@@ -45,11 +45,14 @@ def load(model: Any) -> Model:
             add_tree(builder, take(tree, "nodes", dict, f"tree {number}"), f"tree {number}", output)
     base = [float(take(booster, "base_score", float, "PerpetualBooster")) for booster in boosters]
     names = getattr(model, "feature_names_in_", None) or None
+    encode = _recoding(model.cat_mapping, names or ()) if model.cat_mapping else None
+    plain = copy(model)
+    plain.cat_mapping = {}  # it is given codes
     unnamed = [str(j) for j in range(builder.n_features)]
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
         # In spite of its name, this method returns the log-odds, or the scores before a softmax.
-        score = model.predict(rows) if classes is None else model.predict_log_proba(rows)
+        score = plain.predict(rows) if classes is None else plain.predict_log_proba(rows)
         return np.asarray(score, np.float64).reshape(len(rows), -1)
 
     return Model(
@@ -62,8 +65,20 @@ def load(model: Any) -> Model:
         link=Link.named("identity" if classes is None else "softmax" if len(boosters) > 1 else "logistic"),
         classes=classes,
         raw_predict=raw_predict,
+        encode=encode,
         tolerance=_TOLERANCE,
     )
+
+
+def _recoding(listed: dict[str, list[Any]], names: Sequence[str]) -> VocabularyRecoding:
+    """Return how texts become codes: their places in a list that begins with the text for missing values."""
+    categories: list[list[str] | None] = [None] * len(names)
+    for name, known in listed.items():
+        categories[list(names).index(name)] = [str(category) for category in known]
+    # PerpetualBooster looks texts up in a sorted list, where an unknown text has the place of the next one. From a
+    # frame of pandas, it looks up missing cells, too.
+    never = [j for j, known in enumerate(categories) if known is not None and max(known) > _MISSING]
+    return VocabularyRecoding(categories, None, _MISSING, never)
 
 
 def add_tree(builder: ForestBuilder, nodes: dict[str, Any], where: str, output: int) -> None:
@@ -72,10 +87,6 @@ def add_tree(builder: ForestBuilder, nodes: dict[str, Any], where: str, output: 
     order = sorted(nodes, key=int)
     place = {int(key): at for at, key in enumerate(order)}
     found = [nodes[key] for key in order]
-    if any(node.get("left_cats") for node in found):
-        raise UnsupportedModelError(
-            f"{where} splits on sets of categories; turn them into columns of numbers before fitting"
-        )
     is_leaf = np.array([take(node, "is_leaf", bool, where) for node in found])
 
     def children(side: str) -> list[int]:
@@ -97,4 +108,18 @@ def add_tree(builder: ForestBuilder, nodes: dict[str, Any], where: str, output: 
         value=[float(take(node, "weight_value", float, where)) for node in found],
         output=output,
         default_left=np.equal(left, missing),
+        categories={
+            at: _codes(node["left_cats"], where)
+            for at, node in enumerate(found)
+            if not node["is_leaf"] and node.get("left_cats") is not None
+        },
     )
+
+
+def _codes(digits: Any, where: str) -> list[int]:
+    """Return the codes that go left: the bits of a number that is written in hexadecimal, lowest byte first."""
+    try:
+        bits = int.from_bytes(bytes.fromhex(digits), "little")
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{where}: 'left_cats' is {str(digits)[:40]!r}, which is no set of categories") from error
+    return [code for code in range(bits.bit_length()) if bits >> code & 1]

@@ -15,13 +15,16 @@ from arborshap.forest.forest import Forest
 from arborshap.models.link import Link
 from arborshap.models.model import Model
 from arborshap.models.supported import unsupported
+from arborshap.models.vocabulary import VocabularyRecoding
 
 _LINKS = {"IDENTITY": "identity", "SIGMOID": "logistic", "SOFTMAX": "softmax", "EXPONENTIAL": "log", "EXP": "log"}
 _TOLERANCE = 2e-6
+_IS_IN = "CategoricalIsInCondition"
+_MISSING = ""
 
 
 def load(model: Any) -> Model:
-    """Read a trained model whose splits each test one column of numbers or truth values."""
+    """Read a trained model whose splits each test one column of numbers, truth values or categories."""
     names = {cls.__name__ for cls in type(model).__mro__}
     if not names & {"GradientBoostedTreesModel", "RandomForestModel"}:
         raise unsupported(model, "of YDF's models, only boosted trees, random forests and single trees are sums")
@@ -49,26 +52,48 @@ def load(model: Any) -> Model:
         output_names=list(map(str, classes)) if classes is not None and n_outputs == len(classes) > 1 else None,
     )
     is_true = [feature.semantic.name == "BOOLEAN" for feature in model.input_features()]
+    texts = _texts_of_categories(model)
+
+    def column(j: int, cells: NDArray[Any]) -> NDArray[Any]:
+        known = texts[j]
+        if known is not None:
+            return np.array([_MISSING if np.isnan(code) else known[int(code)] for code in cells.tolist()])
+        return cells != 0.0 if is_true[j] else cells.astype(np.float32)
 
     def predict(rows: NDArray[Any]) -> NDArray[np.float64]:
         if np.isnan(rows[:, is_true]).any():
             raise ValueError("an array of truth values has none for missing ones")
-        given = {
-            name: rows[:, j] != 0.0 if is_true[j] else rows[:, j].astype(np.float32)
-            for j, name in enumerate(feature_names)
-        }
+        given = {name: column(j, rows[:, j]) for j, name in enumerate(feature_names)}
         return np.asarray(asked.predict(given), np.float64)
 
     if link == "identity" and is_boosted:
-        link = _tried_link(forest, predict)
+        link = _tried_link(forest, predict, texts)
     return Model(
         forest=forest,
         library=f"ydf {version('ydf')}",
         link=Link.named(link),
         classes=classes,
         raw_predict=lambda rows: _margins(predict(rows), link, n_outputs),
+        encode=VocabularyRecoding(texts, 0.0, _MISSING) if any(texts) else None,
         tolerance=_TOLERANCE,
     )
+
+
+def _texts_of_categories(model: Any) -> list[list[str] | None]:
+    """Return the texts that the codes of each column of categories stand for; code 0 is any other category."""
+    found: list[list[str] | None] = []
+    for feature, at in zip(model.input_features(), model.input_features_col_idxs(), strict=True):
+        if feature.semantic.name != "CATEGORICAL":
+            found.append(None)
+            continue
+        described = model.data_spec().columns[at].categorical
+        if described.is_already_integerized:
+            raise unsupported(
+                model, f"column {feature.name!r} holds the codes of categories instead of texts; train it on texts"
+            )
+        code_of = {text: item.index for text, item in described.items.items()}
+        found.append(sorted(code_of, key=code_of.__getitem__))
+    return found
 
 
 def _link_of_boosting(model: Any) -> str:
@@ -78,9 +103,15 @@ def _link_of_boosting(model: Any) -> str:
     return _LINKS.get(activation, "unknown")
 
 
-def _tried_link(forest: Forest, predict: Callable[[NDArray[Any]], NDArray[np.float64]]) -> str:
+def _tried_link(
+    forest: Forest, predict: Callable[[NDArray[Any]], NDArray[np.float64]], texts: list[list[str] | None]
+) -> str:
     """Find out whether a regression model takes the exponential of its sum, as for counts; YDF does not tell."""
-    rows = np.round(np.random.default_rng(0).normal(size=(16, forest.n_features)), 1)
+    rng = np.random.default_rng(0)
+    rows = np.round(rng.normal(size=(16, forest.n_features)), 1)
+    for j, known in enumerate(texts):
+        if known is not None:
+            rows[:, j] = rng.integers(0, len(known), len(rows))
     margin, predicted = forest.margin(rows)[:, 0], predict(rows).ravel()
     for link, expected in (("identity", margin), ("log", np.exp(margin))):
         if predicted.shape == expected.shape and np.allclose(predicted, expected, rtol=1e-5, atol=1e-5):
@@ -119,6 +150,7 @@ class _Reader:
         nodes: dict[str, Any] = {
             name: [] for name in ("left", "right", "feature", "threshold", "value", "default_left", "cover")
         }
+        categories: dict[int, list[int]] = {}
         waiting: list[tuple[Any, list[Any], int]] = [(tree.root, [0], 0)]
         n_values = 1
         while waiting:
@@ -126,6 +158,8 @@ class _Reader:
             n = siblings[parent] = len(nodes["left"])
             is_leaf = type(node).__name__ == "Leaf"
             feature, threshold, missing = (0, 0.0, False) if is_leaf else self._split(node.condition, number, n)
+            if not is_leaf and type(node.condition).__name__ == _IS_IN:
+                categories[n] = list(node.condition.mask)
             value = self._value(node.value, votes) * share if is_leaf else None
             n_values = n_values if value is None else len(value)
             nodes["left"].append(-1)
@@ -144,6 +178,8 @@ class _Reader:
             value=value[:, 0] if value.shape[1] == 1 else value,
             output=output,
             cover=cover if all(cover) else None,
+            categories=categories,
+            members_left=False,
         )
 
     def _split(self, condition: Any, tree: int, node: int) -> tuple[int, float, bool]:
@@ -155,13 +191,15 @@ class _Reader:
         elif kind == "DiscretizedNumericalHigherThanCondition":
             bounds = self.model.data_spec().columns[condition.attribute].discretized_numerical.boundaries
             threshold = float(bounds[condition.threshold_idx - 1])
+        elif kind == _IS_IN:
+            return self.columns[condition.attribute], 0.0, bool(condition.missing)
         elif kind == "IsMissingInCondition":
             return self.columns[condition.attribute], np.inf, True
         else:
             raise unsupported(
                 self.model,
-                f"tree {tree}, node {node} is a {kind}, which is no comparison of one column of numbers; turn "
-                "categories and texts into columns of numbers before training, and train without oblique splits",
+                f"tree {tree}, node {node} is a {kind}, which does not test one column of numbers or "
+                "categories; turn sets, texts and vectors into such columns, and train without oblique splits",
             )
         below = np.nextafter(np.float32(threshold), np.float32(-np.inf))  # true means at least the threshold
         return self.columns[condition.attribute], float(below), bool(condition.missing)

@@ -16,8 +16,8 @@ import pytest
 from arborshap import InputError, ModelError, TreeExplainer, UnsupportedModelError
 from arborshap.models import load
 from arborshap.models.catboost.hashing import category_hash
-from support.oracle import shapley
-from support.towns import CATEGORIES, TOWNS, fitted, frame, raw, strange_rows, target, worths
+from support.oracle import frame_worths, shapley
+from support.towns import CATEGORIES, TOWNS, fitted, frame, raw, strange_rows, target
 
 pd = pytest.importorskip("pandas")
 
@@ -61,7 +61,7 @@ def test_values_are_those_of_the_definition(classes: int, options: dict[str, Any
         of_file = TreeExplainer(tmp_path / "model.json", Z)
     explanation = explainer(X)
     owners = [explanation.feature_names.index(name) for name in owner_names(explainer)]
-    worth = worths(partial(raw, model), X, Z, owners)
+    worth = frame_worths(partial(raw, model), X, Z, owners)
     expected = shapley(worth)
     values = explanation.values.reshape(expected.shape)
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * np.abs(worth).max())
@@ -175,7 +175,7 @@ def test_a_pipeline_that_ends_in_categories() -> None:
     rows = frame()
     pipeline = make_pipeline(scale, model.set_params(cat_features=names)).fit(rows, target(rows))
     X, Z = frame(3, seed=8), frame(10, seed=9)
-    worth = worths(pipeline.predict, X, Z, list(range(5)))
+    worth = frame_worths(pipeline.predict, X, Z, list(range(5)))
     values = TreeExplainer(pipeline, Z)(X).values
     np.testing.assert_allclose(values, shapley(worth)[:, :, 0], rtol=0, atol=1e-12 * np.abs(worth).max())
 

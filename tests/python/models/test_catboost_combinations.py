@@ -15,9 +15,9 @@ import pytest
 
 from arborshap import Background, InputError, ModelError, TreeExplainer
 from arborshap.explain import combinations
-from support.oracle import INDICES, shapley
+from support.oracle import INDICES, frame_worths, shapley
 from support.saved_files import parts_of, with_text
-from support.towns import CATEGORIES, fitted, frame, raw, strange_rows, target, worths
+from support.towns import CATEGORIES, fitted, frame, raw, strange_rows, target
 
 pytestmark = pytest.mark.filterwarnings("ignore:the model splits on statistics of several columns")
 
@@ -40,7 +40,7 @@ def test_columns_have_the_values_of_the_definition(classes: int, index: Any) -> 
     explainer = TreeExplainer(model, Z)
     assert len(explainer.feature_names) < 5
     explanation = explainer.explain_columns(X, index=index)
-    worth = worths(partial(raw, model), X, Z, list(range(5)))
+    worth = frame_worths(partial(raw, model), X, Z, list(range(5)))
     expected = INDICES[index](worth)
     values = explanation.values.reshape(expected.shape)
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * np.abs(worth).max())
@@ -56,7 +56,7 @@ def test_a_number_may_be_a_part_of_a_combination() -> None:
     explainer = TreeExplainer(model, Z)
     tests = [one.tests for one in explainer.state.reader.model.encode.statistics]  # type: ignore[union-attr]
     assert any({test.border is None for test in some} == {True, False} for some in tests)
-    worth = worths(partial(raw, model), X, Z, list(range(5)))
+    worth = frame_worths(partial(raw, model), X, Z, list(range(5)))
     values = explainer.explain_columns(X).values
     np.testing.assert_allclose(values, shapley(worth)[..., 0], rtol=0, atol=1e-12 * np.abs(worth).max())
 
@@ -71,7 +71,7 @@ def test_groups_and_weights(index: Any) -> None:
     explanation = explainer.explain_columns(X, index=index)
     assert explanation.feature_names == ["who", "where", "b", "flag"]
     owners = [0, 1, 0, 2, 3]
-    of_rows = [worths(partial(raw, model), X, Z.iloc[[row]], owners) for row in range(len(Z))]
+    of_rows = [frame_worths(partial(raw, model), X, Z.iloc[[row]], owners) for row in range(len(Z))]
     worth = np.average(of_rows, axis=0, weights=weights)
     np.testing.assert_allclose(
         explanation.values, INDICES[index](worth)[..., 0], rtol=0, atol=1e-12 * np.abs(worth).max()
@@ -92,7 +92,7 @@ def test_probabilities_rescale_every_pair() -> None:
     explanation = TreeExplainer(model, Z, model_output="probability").explain_columns(X)
     expected = np.zeros((len(X), 5))
     for row in range(len(Z)):
-        worth = worths(partial(raw, model), X, Z.iloc[[row]], list(range(5)))[..., 0]
+        worth = frame_worths(partial(raw, model), X, Z.iloc[[row]], list(range(5)))[..., 0]
         chance = 1 / (1 + np.exp(-worth))
         slope = (chance[-1] - chance[0]) / (worth[-1] - worth[0])
         expected += slope[:, np.newaxis] * shapley(worth[..., np.newaxis])[..., 0] / len(Z)
@@ -176,7 +176,7 @@ def test_members_of_a_wrapper_may_combine_columns() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         explainer = TreeExplainer(model, Z)
-    worth = worths(model.predict, X, Z, list(range(5)))
+    worth = frame_worths(model.predict, X, Z, list(range(5)))
     explanation = explainer.explain_columns(X)
     np.testing.assert_allclose(explanation.values, shapley(worth)[..., 0], rtol=0, atol=1e-12 * np.abs(worth).max())
     again = TreeExplainer.from_bytes(explainer.to_bytes())

@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arborshap import ModelError, TreeExplainer, UnsupportedModelError
+from arborshap import ForestBuilder, InputError, ModelError, TreeExplainer, UnsupportedModelError
 from arborshap.models import load
+from arborshap.models.perpetual import add_tree
+from arborshap.models.saved_recoding import from_description
+from arborshap.models.vocabulary import VocabularyRecoding
 from support.models import more_cases, other_cases
 from support.models.case import data
 from support.models.more_cases import causal, gpboost_trained, perpetual_trained, ydf_trained
+from support.oracle import frame_worths, shapley
 from support.trained import built
 
 READER = """
@@ -102,20 +106,107 @@ def test_other_causal_forests_that_are_no_mean_of_trees_are_refused() -> None:
         load(honest())
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [({"split_axis": "SPARSE_OBLIQUE"}, "tree 0, node 0 is a NumericalSparseObliqueCondition"), ({}, "Categorical")],
-)
-def test_other_splits_of_ydf_are_refused(options: dict[str, Any], message: str) -> None:
+def test_other_splits_of_ydf_are_refused() -> None:
+    oblique = ydf_trained("RandomForestLearner", data().y, num_trees=2, split_axis="SPARSE_OBLIQUE")
+    with pytest.raises(UnsupportedModelError, match=r"tree 0, node 0 is a NumericalSparseObliqueCondition.*oblique"):
+        load(oblique)
     ydf = pytest.importorskip("ydf")
-    if options:
-        model = ydf_trained("RandomForestLearner", data().y, num_trees=2, **options)
-    else:
-        town = np.array(["Bern", "Chur", "Thun"])[data().X[:, 3].astype(int) % 3]
-        given = {"town": town, "y": data().y + 3.0 * (town == "Chur")}
-        model = ydf.CartLearner(label="y", task=ydf.Task.REGRESSION).train(given, verbose=0)
-    with pytest.raises(UnsupportedModelError, match=f"{message}.*turn categories and texts into columns of numbers"):
-        load(model)
+    codes = ydf.Column("code", ydf.Semantic.CATEGORICAL, is_already_integerized=True)
+    learner = ydf.CartLearner(label="y", task=ydf.Task.REGRESSION, features=[codes])
+    with pytest.raises(UnsupportedModelError, match=r"column 'code' holds the codes of categories.*train it on texts"):
+        load(learner.train({"code": data().X[:, 3].astype(int) + 1, "y": data().y}, verbose=0))
+
+
+def towns() -> Any:
+    """Rows with categories: texts, of which some are missing, and numbers."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    frame = {
+        "town": rng.choice(["Bern", "Chur", "Thun", "Ulm"], 300),
+        "x": data().X[:, 0],
+        "k": rng.integers(0, 6, 300),
+    }
+    return pandas.DataFrame(frame)
+
+
+def heights(rows: Any) -> Any:
+    return 3.0 * (rows["town"] == "Chur") + rows["x"].fillna(0.0) * (rows["town"] != "Bern") + rows["k"] % 2
+
+
+def test_other_categories_of_ydf_are_those_of_the_definition() -> None:
+    ydf = pytest.importorskip("ydf")
+    rows = towns()
+    rows.loc[::9, "town"] = ""
+    learner = ydf.GradientBoostedTreesLearner(
+        label="y",
+        task=ydf.Task.REGRESSION,
+        num_trees=5,
+        features=[("k", ydf.Semantic.CATEGORICAL)],
+        include_all_columns=True,
+        min_vocab_frequency=1,
+    )
+    model = learner.train(rows.assign(y=heights(rows)), verbose=0)
+    rows = rows[model.input_feature_names()]
+    X, Z = rows.iloc[[3, 9, 20, 7]].copy(), rows.iloc[50:58]
+    X.loc[3, "town"], X.loc[20, "k"] = "never seen", 77
+    explainer = TreeExplainer(model, Z)
+    explanation = explainer(X)
+    worth = frame_worths(model.predict, X, Z, range(3))
+    np.testing.assert_allclose(explanation.values, shapley(worth)[..., 0], rtol=0, atol=2e-6 * np.abs(worth).max())
+    assert explanation.data is not None
+    assert explanation.data[0].tolist() == X.iloc[0].tolist()
+    again = TreeExplainer.from_bytes(explainer.to_bytes())
+    missing = X.astype({"town": object})
+    missing.loc[9, "town"] = None
+    for same in (X, X.to_numpy(), missing, X.to_dict("records"), X.astype({"town": "category", "k": "category"})):
+        np.testing.assert_array_equal(again(same).values, explanation.values)
+    with pytest.raises(InputError, match=r"row 0 of column 'town' is '\[1\]', but the column holds categories"):
+        again([{"town": [1], "x": 0.0, "k": 1}])
+
+
+def test_other_categories_of_perpetual_are_those_of_the_definition() -> None:
+    perpetual, pandas = pytest.importorskip("perpetual"), pytest.importorskip("pandas")
+    rows = towns()
+    rows.loc[::9, "town"] = None
+    target = heights(rows)
+    rows = rows.astype({"town": "category", "k": "category"})
+    options = {"objective": "SquaredLoss", "budget": 0.3, "iteration_limit": 8, "num_threads": 1}
+    model = perpetual.PerpetualBooster(**options).fit(rows.copy(), target)
+    X, Z = rows.iloc[[3, 9, 20, 7]], rows.iloc[50:58]
+    explainer = TreeExplainer(model, Z)
+    explanation = explainer(X)
+    worth = frame_worths(lambda mixed: model.predict(mixed.copy()), X, Z, range(3))
+    np.testing.assert_allclose(explanation.values, shapley(worth)[..., 0], rtol=0, atol=1e-6 * np.abs(worth).max())
+    again = TreeExplainer.from_bytes(explainer.to_bytes())
+    for same in (X, X.to_numpy(), X.astype({"town": object, "k": int})):
+        np.testing.assert_array_equal(again(same).values, explanation.values)
+    with pytest.raises(InputError, match=r"'Bonn', which did not occur in training.*set it to missing instead"):
+        again([["Bonn", 0.0, 1]])
+    # From a pandas frame, PerpetualBooster looks a missing category up as the text "nan", before "oslo".
+    other = rows.assign(town=rows["town"].cat.rename_categories({"Ulm": "oslo"}))
+    model = perpetual.PerpetualBooster(**options).fit(other.copy(), target)
+    explainer = TreeExplainer(model, other.dropna(subset="town"))
+    assert explainer(pandas.DataFrame({"town": ["oslo"], "x": [0.0], "k": [1]})).values.shape == (1, 3)
+    with pytest.raises(InputError, match=r"row 0 of column 'town' is missing.*category of their own"):
+        explainer([[None, 0.0, 1]])
+
+
+def test_other_damaged_sets_and_vocabularies_are_refused() -> None:
+    node = {"is_leaf": False, "split_feature": 0, "split_value": 0.0, "weight_value": 0.0, "left_cats": "0z"}
+    leaf = {"is_leaf": True, "split_feature": 0, "split_value": 0.0, "weight_value": 1.0}
+    nodes = {"0": {**node, "left_child": 1, "right_child": 2, "missing_node": 1}, "1": leaf, "2": leaf}
+    with pytest.raises(ModelError, match="tree 3: 'left_cats' is '0z', which is no set of categories"):
+        add_tree(ForestBuilder(1, rule="<", precision="float64"), nodes, "tree 3", 0)
+    described = {"kind": "texts of categories", "categories": [["a"], None], "unknown": 0.0, "missing": ""}
+    good = {**described, "never_missing": []}
+    assert from_description(good, 2) == VocabularyRecoding([["a"], None], 0.0, "")
+    wrong: Any
+    for name, wrong in (("unknown", "x"), ("missing", None), ("never_missing", None), ("never_missing", ["x"])):
+        with pytest.raises(ModelError, match="how it treats missing and unknown categories"):
+            from_description({**good, name: wrong}, 2)
+    for name, wrong in (("categories", [["a"]]), ("categories", [[None], None])):
+        with pytest.raises(ModelError, match="recoding of rows"):
+            from_description({**good, name: wrong}, 2)
 
 
 def test_other_links_of_ydf_are_found() -> None:
@@ -131,13 +222,7 @@ def test_other_links_of_ydf_are_found() -> None:
 
 def test_other_boosters_of_perpetual_are_refused() -> None:
     perpetual = pytest.importorskip("perpetual")
-    pandas = pytest.importorskip("pandas")
     with pytest.raises(ModelError, match="this PerpetualBooster is not fitted"):
         load(perpetual.PerpetualBooster())
     with pytest.raises(UnsupportedModelError, match="branch of its own for missing values"):
         load(perpetual_trained("PerpetualRegressor", data().y, create_missing_branch=True))
-    frame = pandas.DataFrame({"town": pandas.Categorical(np.array(["a", "b", "c"])[np.arange(300) % 3]), "x": data().y})
-    model = perpetual.PerpetualBooster(objective="SquaredLoss", budget=0.1, iteration_limit=3)
-    model.fit(frame, data().y + (frame["town"] == "a"))
-    with pytest.raises(UnsupportedModelError, match="columns of categories; turn them into columns of numbers"):
-        load(model)

@@ -35,6 +35,22 @@ def worths(
     return np.asarray(np.average(predicted, axis=2, weights=weights))
 
 
+def frame_worths(predict: Predict, X: Any, Z: Any, owners: Sequence[int]) -> Array:
+    """Return the same for frames, which are mixed column by column; `owners` has the player of each column."""
+    n_players = max(owners) + 1
+    worth = []
+    for coalition in range(1 << n_players):
+        of_rows = []
+        for row in range(len(X)):
+            mixed = Z.copy()
+            for j, name in enumerate(X.columns):
+                if coalition >> owners[j] & 1:
+                    mixed[name] = X[name].iloc[[row] * len(mixed)].array  # with its type
+            of_rows.append(np.asarray(predict(mixed), np.float64).reshape(len(mixed), -1).mean(axis=0))
+        worth.append(of_rows)
+    return np.array(worth)
+
+
 def shapley(worth: Array) -> Array:
     """Compute Shapley values: (rows, players, outputs)."""
     p = _n_players(worth)

@@ -47,22 +47,6 @@ def raw(model: Any, rows: Any) -> Any:
     return columns_of(catboost.CatBoost.predict(model, rows, prediction_type="RawFormulaVal"))
 
 
-def worths(predict: Any, X: Any, Z: Any, owners: list[int]) -> Any:
-    """The worth of every coalition: the library's own prediction of frames mixed column by column."""
-    n_players = max(owners) + 1
-    worth = []
-    for coalition in range(1 << n_players):
-        of_rows = []
-        for row in range(len(X)):
-            mixed = Z.copy()
-            for j, name in enumerate(X.columns):
-                if coalition >> owners[j] & 1:
-                    mixed[name] = X[name].iloc[row]
-            of_rows.append(columns_of(predict(mixed)).mean(axis=0))
-        worth.append(of_rows)
-    return np.array(worth)
-
-
 def strange_rows() -> Any:
     """Rows to explain: among them categories that did not occur in training."""
     rows = frame(4, seed=5)

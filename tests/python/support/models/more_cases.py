@@ -77,26 +77,33 @@ def _causal(kind: str, *, both: bool, **options: Any) -> BuiltCase:
     return BuiltCase(model, data(gaps=False).rows, effects)
 
 
-def ydf_trained(learner: str, target: NDArray[Any], **options: Any) -> Any:
+def ydf_columns(X: NDArray[np.float64], categories: bool = False) -> dict[str, NDArray[Any]]:
+    """Return columns as YDF takes them; one may hold categories, where an empty text is missing."""
+    columns: dict[str, NDArray[Any]] = {f"x{j}": X[:, j].astype(np.float32) for j in range(5)}
+    if categories:
+        columns["x3"] = np.array(["" if np.isnan(code) else str(int(code)) for code in X[:, 3]])
+    return columns
+
+
+def ydf_trained(learner: str, target: NDArray[Any], categories: bool = False, **options: Any) -> Any:
     ydf = pytest.importorskip("ydf")
-    given = data()
     task = ydf.Task.CLASSIFICATION if target.dtype.kind == "i" else ydf.Task.REGRESSION
     options = {"max_depth": 4, "min_examples": 5, **options}
-    columns = {f"x{j}": given.X[:, j].astype(np.float32) for j in range(5)}
+    columns = ydf_columns(data().X, categories)
     return getattr(ydf, learner)(label="y", task=task, **options).train({**columns, "y": target}, verbose=0)
 
 
-def _ydf(learner: str, target: str, **options: Any) -> BuiltCase:
+def _ydf(learner: str, target: str, categories: bool = False, **options: Any) -> BuiltCase:
     special: dict[str, NDArray[Any]] = {
         "counts": np.round(np.exp(0.3 * data().y)),
         "gaps": data().y + 9.0 * np.isnan(data().X[:, 0]),
     }
     values = special[target] if target in special else getattr(data(), target)
-    model = ydf_trained(learner, values, **options)
+    model = ydf_trained(learner, values, categories, **options)
     scores = target in ("binary", "classes") and learner == "GradientBoostedTreesLearner"
 
     def raw(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        columns = {f"x{j}": rows[:, j].astype(np.float32) for j in range(5)}
+        columns = ydf_columns(rows, categories)
         if target == "counts":
             return columns_of(np.log(model.predict(columns).astype(np.float64)))
         if scores:
@@ -122,6 +129,20 @@ def _perpetual(kind: str, target: str, **options: Any) -> BuiltCase:
     model = perpetual_trained(kind, getattr(data(), target), **options)
     predict = model.predict if target == "y" else model.predict_log_proba
     return BuiltCase(model, data().rows, lambda rows: columns_of(predict(rows)))
+
+
+def _perpetual_categories(kind: str, target: str, **options: Any) -> BuiltCase:
+    perpetual, pandas = pytest.importorskip("perpetual"), pytest.importorskip("pandas")
+
+    def frame(rows: NDArray[np.float64]) -> Any:
+        columns = {f"x{j}": rows[:, j] for j in range(5)}
+        texts = [None if np.isnan(code) else str(int(code)) for code in rows[:, 3]]
+        return pandas.DataFrame({**columns, "x3": pandas.Categorical(texts)})
+
+    model = getattr(perpetual, kind)(budget=0.1, num_threads=1, iteration_limit=6, **options)
+    model.fit(frame(data().X), getattr(data(), target))
+    predict = model.predict if target == "y" else model.predict_log_proba
+    return BuiltCase(model, data().rows, lambda rows: columns_of(predict(frame(rows))))
 
 
 _CAUSAL: dict[str, Any] = {"min_group_samples": 5, "min_samples_split": 12}
@@ -230,6 +251,22 @@ CASES = [
             partial(_ydf, _BOOSTING, "counts", loss="POISSON", **_TREES),
             2e-6,
         ),
+        (
+            "ydf-boosting-categories",
+            "ydf",
+            "GradientBoostedTreesModel",
+            "categories",
+            partial(_ydf, _BOOSTING, "y", categories=True, min_vocab_frequency=1, **_TREES),
+            2e-6,
+        ),
+        (
+            "ydf-forest-categories",
+            "ydf",
+            "RandomForestModel",
+            "multi-class, categories",
+            partial(_ydf, _FOREST, "classes", categories=True, **_TREES),
+            2e-6,
+        ),
         ("ydf-forest", "ydf", "RandomForestModel", "forest", partial(_ydf, _FOREST, "y", **_TREES), 2e-6),
         (
             "ydf-forest-votes",
@@ -270,6 +307,22 @@ CASES = [
             "PerpetualRegressor",
             "boosting",
             partial(_perpetual, "PerpetualRegressor", "y"),
+            1e-6,
+        ),
+        (
+            "perpetual-categories",
+            "perpetual",
+            "PerpetualRegressor",
+            "categories",
+            partial(_perpetual_categories, "PerpetualRegressor", "y"),
+            1e-6,
+        ),
+        (
+            "perpetual-classifier-categories",
+            "perpetual",
+            "PerpetualClassifier",
+            "categories",
+            partial(_perpetual_categories, "PerpetualClassifier", "binary"),
             1e-6,
         ),
         (
