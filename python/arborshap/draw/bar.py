@@ -24,7 +24,7 @@ def bar(explanation: Explanation, *, max_display: int, ax: Axes | None) -> Axes:
         return bars_of_sizes(np.abs(drawn.values).mean(axis=0), drawn.names, what, max_display, ax)
     lengths = drawn.values[0]
     shown, others = shown_and_others(np.abs(lengths), max_display)
-    labels = [drawn.label(0, drawn.names[j]) for j in shown]
+    labels = drawn.labels(0, shown)
     widths, labels = with_others(lengths, shown, others, labels)
     colours = style.side_colour(lengths[shown]) + [palette.MISSING] * bool(others)
     errors = explanation.standard_error
@@ -74,7 +74,7 @@ def bars_of_sizes(
     """Draw the size of each player: one bar, or one piece per output, of which `sizes` then has a column each."""
     total = sizes if outputs is None else sizes.sum(axis=1)
     shown, others = shown_and_others(total, max_display)
-    widths, labels = with_others(total, shown, others, [style.short_name(names[j]) for j in shown])
+    widths, labels = with_others(total, shown, others, style.short_names(names[j] for j in shown))
     ax = _axes(ax, labels)
     if outputs is None:
         ax.barh(

@@ -24,7 +24,7 @@ def beeswarm(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
     drawn = Drawn.of(explanation, "beeswarm")
     shown, others = shown_and_others(np.abs(drawn.values).mean(axis=0), max_display)
     lines = [drawn.values[:, j] for j in shown]
-    labels = [style.short_name(drawn.names[j]) for j in shown]
+    labels = style.short_names(drawn.names[j] for j in shown)
     if others:
         lines.append(drawn.values[:, others].sum(axis=1))
         labels.append(others_label(len(others)))

@@ -32,8 +32,8 @@ def draw_cohorts(
     values = contrasts.of_output(values, output, 2)
     shown, others = shown_and_others(np.abs(values).max(axis=0), max_display)
     cells = np.stack([with_others(line, shown, others, [])[0] for line in values])
-    players = with_others(values[0], shown, others, [style.short_name(contrasts.feature_names[j]) for j in shown])[1]
-    lines = [style.short_name(name) for name in names]
+    players = with_others(values[0], shown, others, style.short_names(contrasts.feature_names[j] for j in shown))[1]
+    lines = style.short_names(names)
 
     ax = style.axes(ax, 3.4 + 0.75 * len(players), 1.9 + 0.5 * len(lines))
     style.quiet(ax, keep=())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.draw.style import checked_max_display, is_date, number, short_cell, short_name
+from arborshap.draw.style import checked_max_display, is_date, number, short_cell, short_name, short_names
 from arborshap.exceptions import InputError
 from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.numbers import is_missing
@@ -75,10 +75,11 @@ class Drawn:
         """Return the player's cell in a row, or one cell per column; ``None`` if the rows are not kept."""
         return None if self.cells is None else text_of_cells(self.cells[row], self.columns_of(player), self.columns)
 
-    def label(self, row: int, player: str) -> str:
-        """Return the player's name and its cell in a row."""
-        cell = self.cell_text(row, player)
-        return short_name(player) if cell is None else f"{short_name(player)} = {cell}"
+    def labels(self, row: int, players: list[int]) -> list[str]:
+        """Return the names of some players, each with its cell in a row."""
+        cells = [self.cell_text(row, self.names[player]) for player in players]
+        names = short_names(self.names[player] for player in players)
+        return [name if cell is None else f"{name} = {cell}" for name, cell in zip(names, cells, strict=True)]
 
 
 def text_of_cells(row: NDArray[Any], columns: list[int], names: list[str]) -> str:

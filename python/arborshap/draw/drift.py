@@ -23,7 +23,7 @@ def draw_drift(drift: Drift, output: int | str | None, max_display: int, ax: Axe
     changes = np.vstack([np.zeros(changes.shape[1]), changes])
     most = min(style.checked_max_display(max_display), len(palette.CATEGORIES) + 1)
     shown, others = shown_and_others(np.abs(changes).max(axis=0), most)
-    bands = [(style.short_name(drift.feature_names[j]), changes[:, j]) for j in shown]
+    bands = list(zip(style.short_names(drift.feature_names[j] for j in shown), changes[:, shown].T, strict=True))
     colours = [*palette.CATEGORIES, palette.MISSING][: len(bands)]
     if others:
         bands.append((others_label(len(others)), changes[:, others].sum(axis=1)))

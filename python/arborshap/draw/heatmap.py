@@ -58,7 +58,7 @@ def draw_pairs(
     # A pair's effect is in the row of the less important player, whatever the order of the players.
     whole = effects + np.tril(effects, -1).T
     shown = np.tril(whole[np.ix_(order, order)])
-    labels = [style.short_name(names[j]) for j in order]
+    labels = style.short_names(names[j] for j in order)
     n, left_out = len(labels), len(effects) - len(labels)
 
     ax = style.axes(ax, 3.2 + 0.64 * n, 2.1 + 0.54 * n)

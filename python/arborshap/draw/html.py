@@ -33,9 +33,10 @@ def as_html(explanation: Explanation) -> str:
     signed = not explanation.has("row") and not explanation.has("output")
     texts = style.signed(values[shown]) if signed else style.sizes(values[shown])
     largest = float(np.abs(values).max()) or 1.0
+    names = style.short_names((labels[j] for j in shown), 48)
     rows = "".join(
-        _row(labels[j], text, _colour(float(values[j]), signed), float(values[j]) / largest)
-        for j, text in zip(shown, texts, strict=True)
+        _row(name, text, _colour(float(values[j]), signed), float(values[j]) / largest)
+        for j, name, text in zip(shown, names, texts, strict=True)
     )
     if len(order) > _LINES:
         note += f"; {len(order) - _LINES} more are smaller"
@@ -76,7 +77,7 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
         if not is_efficient(explanation.index)
         else f"from the base value {ends[0]} to the {with_converted(unit, total, f'{unit.name} {ends[1]}')}"
     )
-    return [drawn.label(0, name) for name in drawn.names], drawn.values[0], what
+    return drawn.labels(0, list(range(len(drawn.names)))), drawn.values[0], what
 
 
 def _mean_size(values: NDArray[Any], one_row: bool) -> NDArray[Any]:
@@ -92,7 +93,7 @@ def _row(label: str, text: str, colour: str, share: float) -> str:
     bar = f'<div style="width:{abs(share) * 9:.2f}em;height:.8em;background:{colour};border-radius:.1em"></div>'
     cell = "padding:.1em .6em .1em 0;background:none;border:0;"
     return (
-        f'<tr style="background:none"><td style="{cell}text-align:left">{escape(style.short_name(label, 48))}</td>'
+        f'<tr style="background:none"><td style="{cell}text-align:left">{escape(label)}</td>'
         f'<td style="{cell}text-align:right;font-variant-numeric:tabular-nums">{text}</td>'
         f'<td style="{cell}text-align:left">{bar}</td></tr>'
     )

@@ -36,7 +36,7 @@ def rows_heatmap(explanation: Explanation, *, max_display: int, order: str, ax: 
     shown, others = shown_and_others(np.abs(drawn.values).mean(axis=0), max_display)
     sums = drawn.base + drawn.values.sum(axis=1)
     rows = np.argsort(sums, kind="stable") if order == "prediction" else np.arange(len(sums))
-    names = [style.short_name(drawn.names[j]) for j in shown]
+    names = style.short_names(drawn.names[j] for j in shown)
     _, labels = with_others(drawn.values[0], shown, others, names)
     cells = np.stack([with_others(line, shown, others, [])[0] for line in drawn.values[rows]], axis=1)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def draw_sage(sage: SageValues, *, max_display: int, ax: Axes | None) -> Axes:
     """Draw the values as bars, largest first."""
     shown, others = shown_and_others(sage.values, max_display)
-    widths, labels = with_others(sage.values, shown, others, [style.short_name(sage.feature_names[j]) for j in shown])
+    widths, labels = with_others(sage.values, shown, others, style.short_names(sage.feature_names[j] for j in shown))
     colours = [palette.SIZE] * len(shown) + [palette.MISSING] * bool(others)
     errors = half_intervals(sage.standard_error, shown, others) if sage.n_permutations else None
     return draw_bars(ax, labels, widths, colours, style.sizes(widths), f"fall of the mean {sage.loss}", errors)

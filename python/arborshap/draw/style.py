@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,33 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
         return line
     tail = (longest - 1) // 2
     return f"{line[: longest - 1 - tail]}…{line[len(line) - tail :]}"
+
+
+def short_names(names: Iterable[str], longest: int = _LONGEST_NAME) -> list[str]:
+    """Return names on one line each; those that would look alike are shortened around where they begin to differ."""
+    lines = [" ".join(str(name).split()) for name in names]
+    alike: dict[str, set[str]] = {}
+    for line in lines:
+        alike.setdefault(short_name(line, longest), set()).add(line)
+    differ = {text: _shared_start(min(those), max(those)) for text, those in alike.items() if len(those) > 1}
+    shortened = [(line, short_name(line, longest)) for line in lines]
+    return [_around(line, differ[text], longest) if text in differ else text for line, text in shortened]
+
+
+def _shared_start(first: str, last: str) -> int:
+    """Return the number of letters with which the first and the last of sorted lines begin, and so do all between."""
+    return next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+
+
+def _around(line: str, at: int, longest: int) -> str:
+    """Shorten a line to its beginning and what stands at a position, from the beginning of the word there."""
+    head = (longest - 2) // 3
+    start = at
+    while start > max(head, at - 6) and line[start - 1].isalnum():
+        start -= 1
+    room = longest - head - 1
+    rest = line[start:]
+    return f"{line[:head]}…{rest if len(rest) <= room else f'{rest[: room - 1]}…'}"
 
 
 def short_cell(cell: Any) -> str:

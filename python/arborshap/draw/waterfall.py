@@ -23,7 +23,7 @@ def waterfall(explanation: Explanation, *, max_display: int, ax: Axes | None) ->
     """Draw the way from the base value at the bottom to the prediction at the top."""
     drawn = _one_row(explanation, "waterfall")
     shown, others = shown_and_others(np.abs(drawn.values[0]), max_display)
-    labels = [drawn.label(0, drawn.names[j]) for j in shown]
+    labels = drawn.labels(0, shown)
     unit = explanation.unit
     return _draw(drawn, shown, others, labels, ("base value", unit.name), unit, ax)
 
@@ -39,11 +39,11 @@ def contrast(explanation: Explanation, *, max_display: int, ax: Axes | None) -> 
     reference = explanation.reference.reshape(len(drawn.columns))
     shown, others = shown_and_others(np.abs(drawn.values[0]), max_display)
     labels = []
-    for j in shown:
+    for j, name in zip(shown, style.short_names(drawn.names[j] for j in shown), strict=True):
         ours = drawn.cell_text(0, drawn.names[j])
         theirs = text_of_cells(reference, drawn.columns_of(drawn.names[j]), drawn.columns)
         change = theirs if ours in (None, theirs) else f"{theirs} → {ours}"
-        labels.append(f"{style.short_name(drawn.names[j])}: {change}")
+        labels.append(f"{name}: {change}")
     return _draw(drawn, shown, others, labels, ("h(z)", "h(x)"), explanation.unit, ax)
 
 

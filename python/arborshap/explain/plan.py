@@ -81,7 +81,9 @@ class Plan:
         ]
         if self.weightings > 1:
             ways[-1:] = [f"{ways[-1]}, against {self.weightings} weightings of the background"] if ways else []
-        took = f"about {human_seconds(self.seconds)} on one thread and {self.bytes / 2**20:.0f} MiB"
+        time, size = human_seconds(self.seconds), self.bytes / 2**20
+        time = time if time.startswith("less") else f"about {time}"
+        took = f"{time} on one thread and {f'{size:.0f}' if size >= 1 else 'less than 1'} MiB"
         return f"{', '.join(ways) or 'nothing to do'}: {took}; {self.reason}{self._error()}."
 
     def _error(self) -> str:

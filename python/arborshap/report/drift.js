@@ -101,6 +101,7 @@ function oneChange(drift) {
 
 function allNumbers(drift) {
   const steps = drift.periods.map((_, t) => t);
+  const labels = shortNames(drift.players, 24);
   const cells = (t) => (t === 0 ? drift.players.map(() => null) : drift.line(drift.values, state.output, t));
   byId("table").replaceChildren(
     make(
@@ -110,7 +111,7 @@ function allNumbers(drift) {
         "tr",
         {},
         ...["Period", "Rows", `Mean ${drift.unit}`, ...drift.players].map((name, k) =>
-          make("th", { scope: "col", class: k ? "num" : "", title: name }, clippedInside(name, 24)),
+          make("th", { scope: "col", class: k ? "num" : "", title: name }, labels.get(name) ?? name),
         ),
       ),
     ),

@@ -39,7 +39,11 @@ class Interactions {
     const shown = all.sort((p, q) => total[q] - total[p] || p - q).slice(0, HEAT_PLAYERS);
     const largest = Math.max(...shown.flatMap((p) => shown.map((q) => this.size(p, q)))) || 1;
     const caption = nPlayers > shown.length ? `The ${shown.length} largest of ${nPlayers} features` : "All features";
-    const name = (tag, p, scope) => make(tag, { scope, title: players[p] }, make("span", {}, clippedInside(players[p], 22)));
+    const labels = shortNames(
+      shown.map((p) => players[p]),
+      22,
+    );
+    const name = (tag, p, scope) => make(tag, { scope, title: players[p] }, make("span", {}, labels.get(players[p])));
     const line = (p, i) =>
       make(
         "tr",

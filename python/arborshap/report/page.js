@@ -65,6 +65,39 @@ function clippedInside(text, length) {
   return `${letters.slice(0, length - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
 }
 
+/** Shorten a text to its beginning and what stands at a position, from the beginning of the word there. */
+function clippedAround(text, at, length) {
+  const letters = [...text];
+  const head = Math.floor((length - 2) / 3);
+  let start = at;
+  while (start > Math.max(head, at - 6) && /[\p{L}\p{N}]/u.test(letters[start - 1])) start -= 1;
+  const room = length - head - 1;
+  const rest = letters.slice(start);
+  return `${letters.slice(0, head).join("")}…${rest.length > room ? `${rest.slice(0, room - 1).join("")}…` : rest.join("")}`;
+}
+
+/** Return the number of letters with which all texts begin. */
+function sharedStart(texts) {
+  const [first, ...others] = texts.map((text) => [...text]);
+  const end = first.findIndex((letter, k) => others.some((other) => other[k] !== letter));
+  return end < 0 ? first.length : end;
+}
+
+/** Shorten names, by name; long ones that would look alike are shortened around where they begin to differ. */
+function shortNames(names, length) {
+  const alike = new Map();
+  for (const name of new Set(names)) {
+    const text = clippedInside(name, length);
+    alike.set(text, [...(alike.get(text) ?? []), name]);
+  }
+  const short = new Map();
+  for (const [text, those] of alike) {
+    const at = those.length > 1 ? sharedStart(those) : null;
+    for (const name of those) short.set(name, at === null ? text : clippedAround(name, at, length));
+  }
+  return short;
+}
+
 /** Isolate a text of the data: remove direction marks and isolate right-to-left letters, so no other text is turned. */
 function aside(text) {
   const plain = text.replace(/[\u202A-\u202E\u2066-\u2069]/g, "");

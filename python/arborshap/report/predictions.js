@@ -29,7 +29,7 @@ class Predictions {
         style: {
           left: `${100 * this.scale.at(edge(bar))}%`,
           width: `${100 * (this.scale.at(edge(bar + 1)) - this.scale.at(edge(bar)))}%`,
-          height: n ? `max(${(100 * n) / most}%, 2px)` : "0",
+          height: n ? `max((100% - 1.3rem) * ${n / most}, 2px)` : "0", // the name of the row stands above all bars
         },
       }),
     );

@@ -137,7 +137,7 @@ function splitBox(trees, step, at) {
   const { name, test } = trees.question(step.node);
   const room = Math.max(6, 18 - test.length);
   return box("node", SPLIT_BOX, at, `${name} ${test}?`, [
-    `${clipped(name, room)} ${clipped(test, 14)}`,
+    `${trees.shortName(name, room)} ${clipped(test, 14)}`,
     `x ${clipped(step.xText, 8)} · z ${clipped(step.zText, 8)}`,
   ]);
 }

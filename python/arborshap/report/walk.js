@@ -148,6 +148,16 @@ class Trees {
     return this.report.tree_columns?.[column] ?? this.report.columns[column].name;
   }
 
+  /** Return a column's name in few letters, different from those of other columns of the trees if possible. */
+  shortName(name, length) {
+    this.shortNames ??= new Map();
+    if (!this.shortNames.has(length)) {
+      const columns = this.report.tree_columns ?? this.report.columns.map((column) => column.name);
+      this.shortNames.set(length, shortNames(columns, length));
+    }
+    return this.shortNames.get(length).get(name);
+  }
+
   categoryName(column, code) {
     this.categoryNames ??= new Map();
     if (!this.categoryNames.has(column)) this.categoryNames.set(column, this.namesOfCodes(column));

@@ -497,6 +497,19 @@ def test_names_are_text_and_never_too_long() -> None:
     assert len(set(shown)) == 5, "the ends of long names, where they differ, are kept"
 
 
+def test_names_that_differ_in_the_middle_are_told_apart() -> None:
+    names = [f"sensor reading number {i} of the northern turbine hall" for i in (7, 81, 82)]
+    explanation = make(feature_names=[*names, "short", "sensor reading number 7 of the southern turbine hall"])
+    for ax in (explanation.plot.bar(), explanation.plot.beeswarm(), explanation[0].plot.waterfall()):
+        shown = [label.split(" = ")[0] for label in labels(ax)]
+        assert len(set(shown)) == len(shown)
+        assert max(map(len, shown)) <= 30
+        assert sum("number" not in label and "…8" in label for label in shown) == 2
+    alike = [f"{'a' * 40}{k}{'b' * 40}" for k in (1, 2)]
+    assert style.short_names(alike, 12) == ["aaa…aaaaaa1…", "aaa…aaaaaa2…"]
+    assert style.short_names(["same" * 20] * 2, 12) == [style.short_name("same" * 20, 12)] * 2
+
+
 @pytest.mark.parametrize("scale", [0.0, 1e-12, 1e12])
 def test_any_size_of_values_can_be_drawn(scale: float) -> None:
     explanation = make(n=12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,9 @@ class TestWords:
         plan = TreeExplainer(light().fit(X, Y), X).explain_plan(1000)
         assert "e-" not in str(plan)
         assert "e0" not in str(plan)
+        small = replace(plan, seconds=0.0001, bytes=3000)
+        assert ": less than 1 ms on one thread and less than 1 MiB; " in str(small)
+        assert ": about 2 s on one thread and 3 MiB; " in str(replace(plan, seconds=2.0, bytes=3 * 2**20))
 
     @pytest.mark.parametrize(
         ("seconds", "said"),

@@ -111,6 +111,11 @@ def test_the_histogram_counts_every_row(browser: Browser, folder: Path, make: An
         browser.pick("row", 5)
         mark = browser.run("return Number(document.querySelector('#histogram .row').dataset.value)")
         assert mark == pytest.approx(numbers[5], abs=1e-9)
+    above = """
+        const top = (s) => Math.min(...[...document.querySelectorAll(s)].map((b) => b.getBoundingClientRect().top));
+        return top("#histogram b") - document.querySelector("#histogram .row span").getBoundingClientRect().bottom;
+    """
+    assert browser.run(above) >= 0, "the name of the row covers no bar"
     quartiles = numbers_in(browser.text("#predictions-says"))
     assert quartiles[0] == len(numbers)
     assert np.mean(numbers <= quartiles[1] + 1e-3) >= 0.24
@@ -242,16 +247,25 @@ def test_an_axis_has_three_numbers(browser: Browser, folder: Path, low: float, h
         assert len(set(shown)) == len(shown), axis
 
 
-def test_names_in_the_matrix_differ_where_the_names_do(browser: Browser, folder: Path) -> None:
-    names = [f"sensor reading number {i} of the northern hall ({letter})" for i, letter in enumerate("abcdef")]
+@pytest.mark.parametrize("ending", ["", " ({})"], ids=["in the middle", "at the end"])
+def test_names_differ_in_few_letters_where_the_names_do(browser: Browser, folder: Path, ending: str) -> None:
+    names = [f"sensor reading number {i} of the northern hall{ending.format(i)}" for i in range(6)]
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 6)), columns=names)
     model = XGBRegressor(n_estimators=8, max_depth=3, n_jobs=1).fit(rows, rows.prod(axis=1))
-    TreeExplainer(model, rows)(rows).report(folder / "matrix.html")
-    browser.open(folder / "matrix.html")
+    page = folder / f"matrix{len(ending)}.html"
+    TreeExplainer(model, rows)(rows).report(page)
+    browser.open(page)
     for headings in (texts(browser, "#heat tbody th"), texts(browser, "#heat tfoot th")):
         assert len(set(headings)) == 6
         assert max(map(len, headings)) <= 22
-        assert {heading[-3:] for heading in headings} == {f"({letter})" for letter in "abcdef"}
+        if ending:
+            assert {heading[-3:] for heading in headings} == {f"({i})" for i in range(6)}
+    drawn = "return [...document.querySelectorAll('#trace-view .node:not(.leaf)')].map((node) => node.textContent)"
+    questions = browser.run(drawn)  # the whole question, and then what the box has room for
+    assert len(questions) > 0
+    for text in questions:
+        asked, boxed = text.split("?")
+        assert str(numbers_in(asked)[0])[0] in boxed.split(" < ")[0]
 
 
 # --- probabilities ----------------------------------------------------------------------------------------------
@@ -299,6 +313,25 @@ def test_paper_cuts_no_figure(browser: Browser, folder: Path) -> None:
             assert browser.run(style, selector, "breakAfter") == "avoid"
         for selector in (".top", "#row-picker", ".trace-tools"):
             assert browser.run(style, selector, "display") == "none"
+    finally:
+        browser.cdp("Emulation.setEmulatedMedia", media="")
+
+
+def test_paper_squeezes_no_dots(browser: Browser, folder: Path) -> None:
+    opened(browser, folder, report_cases.log_odds, width=1280)
+    browser.run("window.dispatchEvent(new Event('beforeprint'))")
+    browser.cdp("Emulation.setEmulatedMedia", media="print")
+    browser.cdp("Emulation.setDeviceMetricsOverride", width=720, height=900, deviceScaleFactor=1, mobile=False)
+    try:
+        ratios = """
+            return [...document.querySelectorAll("#swarm canvas, #dependence-dots")].map((c) => {
+                const { width, height } = c.getBoundingClientRect();
+                return width / height / (c.width / c.height);
+            });
+        """
+        np.testing.assert_allclose(browser.run(ratios), 1.0, atol=0.05)
+        longest = "return Math.max(...[...document.querySelectorAll('.size b')].map((b) => b.clientWidth))"
+        assert browser.run(longest) > 40
     finally:
         browser.cdp("Emulation.setEmulatedMedia", media="")
 
