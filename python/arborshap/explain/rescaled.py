@@ -145,10 +145,7 @@ class Rescaled:
             if index == "shapley":
                 pairs = Pairs(self.output, self.core, self._rows(None), settings.n_threads)
                 return pairs.means(rows, labels, self.shares, report).astype(kind, copy=False)
-        raise InputError(
-            f"index={index!r} cannot be computed for model_output={self.output.name!r} of this model, because only the "
-            "Shapley values of pairs of rows are rescaled; use index='shapley' or model_output='raw'"
-        )
+        raise self._only_by_pairs(f"index={index!r}")
 
     def combine(
         self,
@@ -164,12 +161,20 @@ class Rescaled:
         labels, shape = self.checked_labels(y, len(rows)), (len(rows), *cells, self.output.n_outputs)
         check_fits(shape, np.dtype(np.float64), settings.memory_limit)
         if self.weighted is None:
-            raise InputError(
-                f"{what} cannot be computed for model_output={self.output.name!r} of this model, because its pairs of "
-                "rows are rescaled one by one; use model_output='raw'"
-            )
+            raise self._only_by_pairs(what)
         with reporting(progress) as report:
             return np.asarray(self.weighted.combine(rows, labels, compute, np.empty(shape), settings, report))
+
+    def _only_by_pairs(self, what: str) -> InputError:
+        """Say why only Shapley values can be computed, and what to do instead."""
+        why = "its curve is not smooth"
+        if not isinstance(self.output, SumOfTerms):
+            why = "it depends on the margins of all classes at once (a softmax)"
+        return InputError(
+            f"{what} cannot be computed for model_output={self.output.name!r} of this model: {why}, so every pair of "
+            "rows is rescaled by itself, which is done for Shapley values only. Use model_output='raw', which explains "
+            "the margins, or shap_values"
+        )
 
     def explain_pairs(
         self, rows: Matrix, others: Matrix | None, y: Any, dtype: Any, progress: bool | Report, settings: Settings

@@ -200,12 +200,21 @@ def test_of_a_function_of_the_margins(output: Any) -> None:
     np.testing.assert_array_equal(np.take_along_axis(result.values, kept.kept, axis=1), kept.values)
 
 
-def test_a_softmax_is_refused() -> None:
+def test_a_softmax_is_refused_with_a_reason() -> None:
     classes = np.digitize(target(), [-0.5, 0.5])
     model = lightgbm.LGBMClassifier(n_estimators=2, num_leaves=4, verbose=-1, n_jobs=1).fit(rows(), classes)
     explainer = TreeExplainer(model, rows()[:9], model_output="probability")
-    with pytest.raises(InputError, match="cannot be computed for model_output='probability'"):
-        explainer.interactions(rows()[:2], order=2)
+    message = r"cannot be computed for model_output='probability' .*\(a softmax\), .* Use model_output='raw', .* shap_values"
+    calls: list[Callable[[], Any]] = [
+        lambda: explainer.interactions(rows()[:2], order=2),
+        lambda: explainer.semivalues(rows()[:2], [0.0] * D),
+        lambda: explainer.owen_values(rows()[:2], {"a": [0, 1]}),
+        lambda: explainer.taylor_values(rows()[:2]),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match=message):
+            call()
+    assert TreeExplainer(model, rows()[:9]).interactions(rows()[:2], order=2).values.shape[2] == 3
 
 
 def test_of_a_background_in_parts() -> None:

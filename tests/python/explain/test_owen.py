@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -113,6 +114,15 @@ def test_raw_columns_of_a_pipeline_are_members() -> None:
     explainer = TreeExplainer(pipeline, raw[:30], groups={"both": [0, 1]})
     worth = oracle.worths(pipeline.predict, raw[:3], raw[:30])
     np.testing.assert_allclose(explainer.owen_values(raw[:3]), members(worth, [[0, 1], 2])[..., 0], atol=1e-10)
+
+
+def test_columns_that_a_pipeline_mixes_are_refused_with_a_reason() -> None:
+    pipeline = make_pipeline(PCA(2), GradientBoostingRegressor(n_estimators=3, random_state=0))
+    pipeline.fit(rows(), rows()[:, 0])
+    explainer = TreeExplainer(pipeline, rows()[:20])
+    message = "mixes the columns x0 [+] x1 [+] .* use shap_values, .* or explain the fitted estimator"
+    with pytest.raises(InputError, match=message):
+        explainer.owen_values(rows()[:2], {"a": [0, 1]})
 
 
 def holding_itself() -> dict[str, Any]:

@@ -169,7 +169,11 @@ class OrderMethods(Methods):
         finest = state.reader.ungrouped()
         if finest.n_players < len(finest.names):
             joined = next(name for name in finest.player_names if name not in finest.names)
-            raise InputError(f"the pipeline mixes {joined}, so these columns have no values of their own")
+            raise InputError(
+                f"the model mixes the columns {joined} into shared features, so these columns have no values of their "
+                "own; use shap_values, which gives them one value together, or explain the fitted estimator behind the "
+                "transformers on the features that it sees"
+            )
         named, owners = state.columns.called, state.columns.owners
         hierarchy = Hierarchy.of(within, named, owners, finest.players, ordered=ordered, also=finest.names)
         values = member_values(state, state.reader.matrix(X), hierarchy, progress, y)
