@@ -244,7 +244,12 @@ mod tests {
         assert!(check(SetIndex::Beta { alpha: 0.0, beta: 1.0 }, 1).is_err());
         assert!(check(SetIndex::WeightedBanzhaf { p: f64::NAN }, 1).is_err());
         assert!(check(SetIndex::Semivalue { weights: vec![1.0; 2] }, 1).is_err());
-        assert!(check(SetIndex::Semivalue { weights: vec![1.0; 3] }, 2).is_err());
+        assert!(check(SetIndex::Semivalue { weights: vec![1.0, f64::NAN, 1.0] }, 1).is_err());
+        for order in 2..=MOST_ORDER {
+            assert!(check(SetIndex::Semivalue { weights: vec![1.0; 3] }, order).is_err());
+            assert!(check(SetIndex::Beta { alpha: 1.0, beta: 1.0 }, order).is_err());
+            assert!(check(SetIndex::WeightedBanzhaf { p: 0.5 }, order).is_err());
+        }
         assert!(check(SetIndex::Semivalue { weights: vec![1.0; 3] }, 1).is_ok());
     }
 }

@@ -163,6 +163,28 @@ fn any_number_of_threads_and_any_batch() {
     }
 }
 
+/// Rows are explained some thousands at a time.
+#[test]
+fn the_last_of_many_rows() {
+    for n_features in [6, 20] {
+        let case = with_features(&mut Choices::fixed(7, 1_000_000), n_features, 4_200, 20);
+        let explainer = case.explainer();
+        let all = explain_sets(&explainer, &case.x, &SetIndex::Sii, 2, 1);
+        let per_row = all.len() / 4_200;
+        let members = |x: &Matrix| {
+            explainer.explain_members(&x.rows(), &flat(explainer.n_players()), &Job::new(1)).expect("rows")
+        };
+        let all_members = members(&case.x);
+        let row_members = all_members.len() / 4_200;
+        for row in [0, 4_095, 4_096, 4_199] {
+            let got = explain_sets(&explainer, &case.x.row(row), &SetIndex::Sii, 2, 1);
+            assert_same(&got, &all[row * per_row..][..per_row], "a row by itself");
+            let got = members(&case.x.row(row));
+            assert_close(&got, &all_members[row * row_members..][..row_members], SCALE, "members of a row by itself");
+        }
+    }
+}
+
 #[test]
 fn a_cancelled_job_ends() {
     let case = deep(&mut Choices::fixed(1, 100_000), 10, 10);
