@@ -71,7 +71,8 @@ def load(path: str | os.PathLike[str], n_jobs: int | None, memory_limit: int | N
     try:
         return from_bytes(data, n_jobs, memory_limit, limits)
     except ArborshapError as error:
-        raise type(error)(f"{os.fspath(path)}: {error}") from error
+        advice = "" if data[:8] == b"ARBORSHP" else "; give the file of a model to TreeExplainer(path, data)"
+        raise type(error)(f"{os.fspath(path)}: {error}{advice}") from error
 
 
 def to_pickle(state: State) -> tuple[Any, ...]:

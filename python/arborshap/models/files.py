@@ -112,6 +112,8 @@ def _guess(content: bytes) -> str:
     """Describe a file that is not a supported model, and say what to do about it."""
     if not content:
         return "is empty"
+    if content[:8] == b"ARBORSHP" and b"a background" in content[:100]:
+        return "is a saved background; give the model first, and Background.from_bytes(...) of this file as data"
     if content[:8] == b"ARBORSHP":
         return "is a saved explainer; read it with TreeExplainer.load(path)"
     if content[:1] == b"\x80":

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
 
-from arborshap import InputError, TreeExplainer, UnsupportedModelError
+from arborshap import Background, InputError, ModelError, TreeExplainer, UnsupportedModelError
 from arborshap._util.progress import human_seconds, reporting
 from arborshap.explain import announce
 
@@ -132,6 +132,15 @@ class TestErrors:
         TreeExplainer(light().fit(X, Y), X).save(path)
         with pytest.raises(UnsupportedModelError, match=r"is a saved explainer; read it with TreeExplainer\.load"):
             TreeExplainer(path, X)
+        path.write_bytes(Background(light().fit(X, Y), X).to_bytes())
+        with pytest.raises(UnsupportedModelError, match="is a saved background; give the model first, and Background"):
+            TreeExplainer(path, X)
+
+    def test_a_model_is_not_a_saved_explainer(self, tmp_path: Path) -> None:
+        path = tmp_path / "model.txt"
+        light().fit(X, Y).booster_.save_model(path)
+        with pytest.raises(ModelError, match=r"not a saved explainer .* give the file of a model to TreeExplainer"):
+            TreeExplainer.load(path)
 
     def test_advice_that_works(self) -> None:
         explainer = TreeExplainer(light().fit(SPACED, Y), SPACED)
