@@ -148,6 +148,15 @@ def choose_columns(
     try:
         order = order_of(spelled, model_names, where)
     except InputError as error:
+        unknown = [name for name in table.names if name not in model_names]
+        if (mark := _separator(unknown, model_names)) is not None:
+            raise InputError(f"{error}; its cells look separated by '{mark}': give --sep '{mark}'") from None
         is_unknown = not set(spelled) <= set(model_names)
         raise InputError(f"{error}; --ignore-unknown skips such columns") if is_unknown else error from None
     return ChosenColumns([left[j] for j in order], positions, texts or {})
+
+
+def _separator(unknown: Sequence[str], wanted: Sequence[str]) -> str | None:
+    """Return what separates wanted names inside unknown ones, if they were read with a wrong separator."""
+    known = set(wanted)
+    return next((mark for mark in ";|" if any(known.intersection(name.split(mark)) for name in unknown)), None)

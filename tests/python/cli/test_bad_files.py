@@ -30,6 +30,7 @@ LINE = "1,2,3,4\n"
         ),
         ("age,bmi,age,sugar\n1,2,3,4\n", "the column name 'age' is used more than once"),
         ("age;bmi;pressure;sugar\n1;2;3;4\n", "its cells look separated by ';': give --sep ';'"),
+        ("age;bmi;pressure;sugar;note, if any\n1;2;3;4;\n", "its cells look separated by ';': give --sep ';'"),
         ("0.5,1.5,2.5,3.5\n1,2,3,4\n", "its first line must name the columns"),
         (HEADER, "has no rows"),
         ("", "is empty"),
