@@ -12,7 +12,7 @@ from generated import ROOT, table, written
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 from arborshap import supported_models
-from support.models.cases import CASES
+from support.models.cases import CASES, LINEAR
 
 LIBRARIES = {
     "sklearn": "scikit-learn",
@@ -84,14 +84,14 @@ def checked_table(rows: list[tuple[str, ...]]) -> str:
 
 def is_wrapper(library: str, kind: str) -> bool:
     """Whether all cases of this kind have other models inside."""
-    names = [case.name for case in CASES if (case.library, case.kind) == (library, kind)]
+    names = [case.name for case in [*CASES, *LINEAR] if (case.library, case.kind) == (library, kind)]
     return all(name.startswith("wrapper-") for name in names)
 
 
 def tried(library: str, kind: str) -> list[str]:
     """List what the tests cover of one kind of model. What begins with the same words is listed together."""
     variants: dict[str, list[str]] = {}
-    for case in CASES:
+    for case in [*CASES, *LINEAR]:
         if (case.library, case.kind) == (library, kind):
             head, _, rest = case.what.partition(", ")
             variants.setdefault(head, []).append(rest)

@@ -68,7 +68,7 @@ class Limits:
         self.check("nodes", forest.n_nodes, what)
         self.check("depth", forest.max_depth, what)
         self.check("features", forest.n_features, what)
-        self.check("categories", forest.native.n_categories, what)
+        self.check("categories", forest.n_categories, what)
 
     def check(self, name: str, found: int, what: str) -> None:
         """Raise `ModelError` if `found` exceeds the limit called `name`."""

@@ -11,6 +11,7 @@ import numpy as np
 from arborshap import Facts, TreeExplainer
 from arborshap.cli.explainers import is_saved
 from arborshap.forest import Forest
+from arborshap.forest.linear import LinearForest
 from arborshap.models import Model, load
 from arborshap.models.recoding import known_categories
 
@@ -60,6 +61,9 @@ def inspect(options: argparse.Namespace) -> None:
 
 
 def _facts(forest: Forest) -> dict[str, Any]:
+    is_linear = isinstance(forest, LinearForest)
+    if isinstance(forest, LinearForest):
+        forest = forest.constants
     splits = np.bincount(forest.feature[forest.left != -1], minlength=forest.n_features)
     names = forest.feature_names or [f"x{j}" for j in range(forest.n_features)]
     return {
@@ -74,7 +78,7 @@ def _facts(forest: Forest) -> dict[str, Any]:
         "outputs": forest.n_outputs,
         "output_names": None if forest.output_names is None else list(forest.output_names),
         "base": forest.base.tolist(),
-        "has_cover": forest.cover is not None,
+        "has_cover": forest.cover is not None and not is_linear,
     }
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.explain.state import State
+from arborshap.forest.linear import LinearForest
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]
@@ -97,6 +98,8 @@ def _has_cheap_main_effects(state: State, n_rows: int) -> bool:
 
     They are if the background was counted before and the trees are small. Without a background nothing walks.
     """
+    if isinstance(state.forest, LinearForest):
+        return False
     plan = state.core.plan(n_rows, "taylor", state.settings.engine)
     if n_rows * state.columns.n_players**2 * state.n_outputs > _CHUNK or plan.trees_by_tables < state.forest.n_trees:
         return False

@@ -13,6 +13,7 @@ from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
 from arborshap.explain.state import State
 from arborshap.forest import Forest
+from arborshap.forest.linear import LinearForest
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,10 @@ def fingerprint(forest: Forest) -> str:
     import hashlib  # noqa: PLC0415 (it loads OpenSSL, and few callers ask)
 
     digest = hashlib.sha256()
-    for name, array in sorted(forest.native.arrays().items()):
+    arrays = (forest.constants if isinstance(forest, LinearForest) else forest).native.arrays()
+    if isinstance(forest, LinearForest):
+        arrays |= dict(zip(("slope columns", "slope nodes", "slopes"), forest.entries(), strict=True))
+    for name, array in sorted(arrays.items()):
         if array is None or name == "cover":  # which decides nothing that trees predict
             continue
         numbers = np.ascontiguousarray(array)

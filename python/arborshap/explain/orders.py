@@ -13,13 +13,13 @@ from arborshap._util.checks import check_fits
 from arborshap._util.progress import Report, reporting
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
+from arborshap.explain.player_sets import Sets, at_sets
 from arborshap.explain.state import State
 from arborshap.explain.values import in_chunks, share_of
 from arborshap.game.hierarchy import Hierarchy
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]
-Sets: TypeAlias = NDArray[np.int32]
 Compute: TypeAlias = Callable[[_core.Explainer, Matrix, Report | None], Array]
 
 _CHUNK = 2**24
@@ -37,7 +37,7 @@ def set_values(
         values = core.explain_sets(
             chunk, index, _NO_PARAMETERS, order, n_threads=state.settings.n_threads, progress=report
         )
-        return values if core is state.core else _at_sets(sets, core.player_sets(order), values)
+        return values if core is state.core else at_sets(sets, core.player_sets(order), values)
 
     return sets, _linear(state, rows, compute, len(sets), f"index={index!r}", progress, y)
 
@@ -116,14 +116,6 @@ def _linear(
     state.reader.verify(rows, "X")
     shape = (len(rows), cells, state.n_outputs)
     return in_chunks(state, lambda chunk, report: compute(state.core, chunk, report), rows, shape, np.float64, progress)
-
-
-def _at_sets(wanted: Sets, found: Sets, values: Array) -> Array:
-    """Put the values of some sets, (rows, sets, outputs), where these sets stand among others."""
-    number = {tuple(players): at for at, players in enumerate(wanted.tolist())}
-    spread = np.zeros((len(values), len(wanted), values.shape[2]))
-    spread[:, [number[tuple(players)] for players in found.tolist()]] = values
-    return spread
 
 
 def _chunks(n_rows: int, per_row: int) -> Iterator[tuple[int, int]]:

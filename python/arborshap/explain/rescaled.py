@@ -24,6 +24,7 @@ from arborshap.explain.settings import Settings
 from arborshap.explain.terms import SumOfTerms
 from arborshap.explain.weighted import Compute, Weighted, weighted_by_rows
 from arborshap.forest import Forest
+from arborshap.forest.linear import LinearForest
 from arborshap.game.indices import IndexName, order_of_index
 from arborshap.rows.numbers import Matrix
 
@@ -77,7 +78,7 @@ class Rescaled:
         if shares is None:
             shares = np.full(len(background), 1.0 / max(1, len(background)))
         weighted = None
-        if isinstance(output, SumOfTerms) and len(background):
+        if isinstance(output, SumOfTerms) and len(background) and not isinstance(forest, LinearForest):
             weighted = weighted_by_rows(output, forest, core, background, shares, settings)
         rescaled = cls(output, forest, core, background, shares, weighted)
         rescaled.check_engine(settings.engine)
@@ -117,7 +118,7 @@ class Rescaled:
         coded = self.checked_labels(y, n_rows)
         if self.weighted is not None:
             return self.weighted.expected(coded, n_rows)
-        margins = self.forest.native.margin(self._rows(None), 1)
+        margins = self.forest.margin(self._rows(None), 1)
         if coded is None:
             return np.broadcast_to(self.shares @ self.output.of(margins, None), (n_rows, self.output.n_outputs))
         labels, which = np.unique(coded, return_inverse=True)
@@ -170,6 +171,8 @@ class Rescaled:
         why = "its curve is not smooth"
         if not isinstance(self.output, SumOfTerms):
             why = "it depends on the margins of all classes at once (a softmax)"
+        elif isinstance(self.forest, LinearForest):
+            why = "the leaves of its trees hold linear functions"
         return InputError(
             f"{what} cannot be computed for model_output={self.output.name!r} of this model: {why}, so every pair of "
             "rows is rescaled by itself, which is done for Shapley values only. Use model_output='raw', which explains "

@@ -22,8 +22,9 @@ from arborshap.explain.outputs import output_of
 from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Gate, Reader
 from arborshap.explain.settings import Settings
-from arborshap.explain.state import Kept, State
+from arborshap.explain.state import Kept, State, compiled_linear
 from arborshap.forest import Forest
+from arborshap.forest.linear import LinearForest
 from arborshap.game.columns import Apart, Columns
 from arborshap.limits import Limits
 from arborshap.models import Link, Model
@@ -176,9 +177,13 @@ def _read(
     # A saved explainer has no library to compare with, so there is nothing to verify.
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
+    if "slopes" in numbers:
+        model = replace(model, forest=_with_slopes(model.forest, numbers))
     columns = _columns(about, core, model, has_pipeline=has_pipeline)
     replay = _replay(about, numbers, columns, model.n_columns) if "steps" in texts else None
     reader = Reader(model, columns, replay, gate)
+    if isinstance(model.forest, LinearForest):
+        core = compiled_linear(reader, settings, *_background(numbers, model.forest.n_features))
     try:
         state = State.of(reader, settings, core)
     except InputError as error:
@@ -252,6 +257,14 @@ def _apart(about: _About, n_columns: int) -> Apart | None:
     if set(owners) != set(range(len(names))):
         raise ModelError("the saved players do not fit the model's columns")
     return Apart(tuple(owners), tuple(names))
+
+
+def _with_slopes(constants: Forest, numbers: Numbers) -> LinearForest:
+    """Return a forest with linear leaves from what was saved of it."""
+    columns, nodes, slopes = (numbers.get(name, np.zeros(0)) for name in ("slope_columns", "slope_nodes", "slopes"))
+    if len({len(columns), len(nodes), len(slopes)}) > 1 or not np.isfinite([columns, nodes]).all() or not len(slopes):
+        raise ModelError("the saved slopes of the leaves are incomplete")
+    return LinearForest.of(constants, columns.astype(np.int64), nodes.astype(np.int64), slopes)
 
 
 def _replay(about: _About, numbers: Numbers, columns: Columns, n_made: int) -> ReplayedColumns:

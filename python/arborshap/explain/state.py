@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,14 @@ from arborshap import _core
 from arborshap._util.checks import checked_weights
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
+from arborshap.explain.linear import LinearCore
 from arborshap.explain.outputs import ModelOutput
 from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Reader
 from arborshap.explain.rescaled import Rescaled
 from arborshap.explain.settings import Settings
 from arborshap.forest import Forest
+from arborshap.forest.linear import LinearForest
 from arborshap.game.columns import Columns
 from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.frames import Rows
@@ -154,6 +156,10 @@ def compiled(
     reader: Reader, settings: Settings, background: Matrix | None, weights: NDArray[np.float64] | None = None
 ) -> _core.Explainer:
     """Compile a forest and its players against a background, or without one."""
+    forest = reader.model.forest
+    if isinstance(forest, LinearForest) and background is not None:
+        equal = np.full(len(background), 1.0 / len(background))
+        return compiled_linear(reader, settings, background, equal if weights is None else weights / weights.sum())
     return _core.Explainer(
         reader.model.forest.native,
         players=reader.columns.players,
@@ -163,3 +169,13 @@ def compiled(
         memory_limit=settings.memory_limit,
         n_threads=settings.n_threads,
     )
+
+
+def compiled_linear(
+    reader: Reader, settings: Settings, background: Matrix, shares: NDArray[np.float64]
+) -> _core.Explainer:
+    """Compile a forest with linear leaves against a background, whose rows have these shares in the mean."""
+    forest, columns = reader.model.forest, reader.columns
+    assert isinstance(forest, LinearForest)
+    linear = LinearCore(forest, columns.players, columns.n_players, background, shares, settings)
+    return cast("_core.Explainer", linear)  # it has the methods that these leaves allow, and refuses all others

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError, VerificationError
+from arborshap.forest.linear import LinearForest
 from arborshap.game.relations import Relation, components
 from arborshap.models.model import Model
 from arborshap.rows.frames import Rows
@@ -64,7 +65,7 @@ def verify(
             f"{what}: {model.library} itself refuses to predict these rows ({error}); verify=False skips this check"
         )
         raise InputError(message) from error
-    ours = model.forest.native.margin(rows, n_threads)
+    ours = model.forest.margin(rows, n_threads)
     if theirs.shape != ours.shape:
         raise VerificationError(
             f"{model.library} predicts an array of shape {theirs.shape}, but the trees as read give {ours.shape}; "
@@ -170,6 +171,7 @@ def _size_of_margins(model: Model, theirs: NDArray[np.float64]) -> NDArray[np.fl
     A margin may be small because large leaves cancel, so the scale is the largest leaf or the largest margin, whichever
     is larger.
     """
-    sizes = model.forest.native.largest_leaves()
+    forest = model.forest.constants if isinstance(model.forest, LinearForest) else model.forest
+    sizes = forest.native.largest_leaves()
     finite = np.where(np.isfinite(theirs), np.abs(theirs), 0.0)
     return np.asarray(np.maximum(sizes, finite.max(axis=0, initial=0.0)))

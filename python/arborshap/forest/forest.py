@@ -219,6 +219,11 @@ class Forest:
         return self.native.max_depth
 
     @property
+    def n_categories(self) -> int:
+        """Number of categories in all sets of categories."""
+        return self.native.n_categories
+
+    @property
     def trees(self) -> tuple[Tree, ...]:
         """The trees, each as read-only views."""
         return tuple(self._tree(t) for t in range(self.n_trees))

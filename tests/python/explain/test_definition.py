@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from arborshap import InputError, TreeExplainer
 from arborshap.models import load
 from support.models.case import columns_of, edge_rows
-from support.models.cases import CASES, Case
+from support.models.cases import CASES, LINEAR, Case
 from support.oracle import ENGINES, INDICES, Predict, shapley, worths
 from support.patience import UNHURRIED
 from support.trained import built
@@ -68,7 +68,7 @@ def check(
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *LINEAR], ids=lambda case: case.name)
 def test_every_kind_of_model(case: Case) -> None:
     model, X, predict = built(case).model, built(case).X, built(case).raw_predict
     rows = some_rows(model, X, 4)
@@ -79,7 +79,7 @@ def test_every_kind_of_model(case: Case) -> None:
         assert np.abs(values["shapley"]).max() > 0, "a case must have something to explain"
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *LINEAR], ids=lambda case: case.name)
 def test_groups_and_weights(case: Case) -> None:
     model, X, predict = built(case).model, built(case).X, built(case).raw_predict
     rows, background = some_rows(model, X, 3), X[30:39]
@@ -89,7 +89,7 @@ def test_groups_and_weights(case: Case) -> None:
         check(explainer, predict, rows, background, case.tolerance, players=GROUPS, weights=weights)
 
 
-@pytest.mark.parametrize("case", CASES[::5], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES[::5], *LINEAR], ids=lambda case: case.name)
 def test_every_pair(case: Case) -> None:
     model, X, predict = built(case).model, built(case).X, built(case).raw_predict
     rows, others = some_rows(model, X, 2), some_rows(model, X[20:], 2)

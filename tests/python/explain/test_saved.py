@@ -27,7 +27,7 @@ from sklearn.preprocessing import OneHotEncoder
 from arborshap import ArborshapError, Forest, InputError, ModelError, TreeExplainer
 from arborshap.explain.settings import Settings
 from support.models.case import data
-from support.models.cases import CASES, Case
+from support.models.cases import CASES, LINEAR, Case
 from support.oracle import ENGINES, INDICES
 from support.patience import HANG
 from support.saved_files import parts_of, sealed, with_text
@@ -58,7 +58,7 @@ def assert_same(again: TreeExplainer, explainer: TreeExplainer, rows: Any) -> No
         assert list(got.feature_names) == list(want.feature_names)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *LINEAR], ids=lambda case: case.name)
 def test_every_kind_of_model_in_every_engine(case: Case) -> None:
     model, X = built(case).model, built(case).X
     for engine in ENGINES:

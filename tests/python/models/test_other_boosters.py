@@ -18,7 +18,7 @@ from arborshap.models.vocabulary import VocabularyRecoding
 from support.models import more_cases, other_cases
 from support.models.case import data
 from support.models.more_cases import causal, gpboost_trained, perpetual_trained, ydf_trained
-from support.oracle import frame_worths, shapley
+from support.oracle import frame_worths, shapley, worths
 from support.trained import built
 
 READER = """
@@ -75,8 +75,17 @@ def test_other_models_of_gpboost_are_refused() -> None:
         load(gpboost.GPBoostRegressor())
     with pytest.raises(UnsupportedModelError, match="GPModel is not supported: it has no trees"):
         load(gpboost.GPModel(group_data=np.arange(6) % 2))
-    with pytest.raises(UnsupportedModelError, match="linear model in each leaf"):
-        load(gpboost.train({"linear_tree": True, "verbose": -1}, gpboost.Dataset(data(gaps=False).X, data().y), 2))
+
+
+def test_other_linear_trees_of_gpboost_are_read() -> None:
+    gpboost = pytest.importorskip("gpboost")
+    X = data(gaps=False).X
+    options = {"linear_tree": True, "verbose": -1, "num_threads": 1, "num_leaves": 6}
+    booster = gpboost.train(options, gpboost.Dataset(X, data(gaps=False).y), 3)
+    worth = worths(lambda rows: booster.predict(rows, pred_latent=True), X[:3], X[20:26])
+    values = TreeExplainer(booster, X[20:26]).shap_values(X[:3])
+    assert repr(load(booster).forest).startswith("LinearForest(3 trees")
+    np.testing.assert_allclose(values, shapley(worth)[..., 0], rtol=0, atol=1e-12 * np.abs(worth).max())
 
 
 def test_other_effects_are_named_after_treatments() -> None:

@@ -117,18 +117,6 @@ def test_a_dump_of_lightgbm_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "dump.json")
 
 
-def test_linear_leaves_are_refused(tmp_path: Path) -> None:
-    import lightgbm
-
-    given = data(gaps=False)
-    options = {"linear_tree": True, "verbose": -1, "num_threads": 1}
-    booster = lightgbm.train(options, lightgbm.Dataset(given.X, given.y), 2)
-    booster.save_model(tmp_path / "linear.txt")
-    for model in (booster, tmp_path / "linear.txt"):
-        with pytest.raises(UnsupportedModelError, match=r"linear model in each leaf.*linear_tree=false"):
-            load(model)
-
-
 def test_texts_and_embeddings_of_catboost_are_refused() -> None:
     import catboost
     import pandas

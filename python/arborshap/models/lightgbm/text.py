@@ -15,6 +15,7 @@ from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder, Missing
 from arborshap.forest.forest import Forest, frozen_copy
+from arborshap.forest.linear import LinearForest
 from arborshap.models.documents import check_known, unknown_objective, whole
 from arborshap.models.json import parse_json
 from arborshap.models.link import Link
@@ -116,10 +117,11 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
     for t, block in enumerate(blocks):
         _add_tree(builder, f"tree {t}", block, t % n_outputs, averaged, has_counts)
     link, steepness = _link(header.get("objective", ""))
+    forest = builder.build(
+        feature_names=_feature_names(header, n_features), output_names=class_names(classes, n_outputs)
+    )
     return Text(
-        forest=builder.build(
-            feature_names=_feature_names(header, n_features), output_names=class_names(classes, n_outputs)
-        ),
+        forest=_with_slopes(forest, blocks, averaged),
         objective=header.get("objective", ""),
         link=link,
         steepness=steepness,
@@ -166,14 +168,10 @@ def _numbers(fields: dict[str, str], key: str, where: str, dtype: type[np.number
 def _add_tree(
     builder: ForestBuilder, where: str, fields: dict[str, str], output: int, averaged: int, has_counts: bool
 ) -> None:
-    if fields.get("is_linear", "0") != "0":
-        raise UnsupportedModelError(
-            f"{where} has a linear model in each leaf (linear_tree=true), but leaves must be constant; "
-            "train with linear_tree=false"
-        )
     check_known(fields, _FIELDS, where)
     leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
-    values = _numbers(fields, "leaf_value", where, np.float64, leaves) / averaged
+    key = "leaf_const" if _is_linear(fields) else "leaf_value"
+    values = _numbers(fields, key, where, np.float64, leaves) / averaged
     if leaves == 1:
         alone = [1.0] if has_counts else None  # it has no effect, and is not always written
         builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0], value=values, output=output, cover=alone)
@@ -210,6 +208,30 @@ def _add_tree(
         negative_fraction_is_zero=True,
         cover=cover,
     )
+
+
+def _is_linear(fields: dict[str, str]) -> bool:
+    """Whether the leaves of a tree hold linear functions; a tree of a single leaf has none."""
+    return fields.get("is_linear", "0") != "0" and "leaf_const" in fields
+
+
+def _with_slopes(forest: Forest, blocks: list[dict[str, str]], averaged: int) -> Forest:
+    """Return the same forest with linear functions in its leaves, if the model text has such."""
+    found = []
+    for t, fields in enumerate(blocks):
+        if not _is_linear(fields):
+            continue
+        where = f"tree {t}"
+        leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
+        counts = _numbers(fields, "num_features", where, np.int32, leaves)
+        if (counts < 0).any():
+            raise ModelError(f"{where}: num_features has a negative entry")
+        columns = _numbers(fields, "leaf_features", where, np.int32, int(counts.sum()))
+        slopes = _numbers(fields, "leaf_coeff", where, np.float64, int(counts.sum())) / averaged
+        nodes = int(forest.tree_offsets[t]) + leaves - 1 + np.repeat(np.arange(leaves), counts)
+        found.append((columns, nodes, slopes))
+    entries = [np.concatenate(arrays) for arrays in zip(*found, strict=True)]
+    return LinearForest.of(forest, *entries) if entries and len(entries[0]) else forest
 
 
 def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:

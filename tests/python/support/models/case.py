@@ -104,6 +104,7 @@ def predicted(link: str, raw: NDArray[np.float64], steepness: float = 1.0) -> ND
 def edge_rows(forest: Forest, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Make rows with values on the forest's thresholds and one float32 or float64 step to either side."""
     rows: list[NDArray[np.float64]] = []
+    forest = getattr(forest, "constants", forest)  # linear trees have the splits of any trees
     leaf = forest.left == -1
     for feature in range(X.shape[1]):  # features that the library makes from columns come after these
         for threshold in np.unique(forest.threshold[~leaf & (forest.feature == feature) & (forest.flags & 32 == 0)]):

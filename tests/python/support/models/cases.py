@@ -15,7 +15,7 @@ from support.models import (
 )
 from support.models.case import BuiltCase, Case
 
-__all__ = ["CASES", "BuiltCase", "Case"]
+__all__ = ["CASES", "LINEAR", "BuiltCase", "Case"]
 
 CASES: list[Case] = [
     *xgboost_cases.CASES,
@@ -28,3 +28,6 @@ CASES: list[Case] = [
     *more_cases.CASES,
     *spark_cases.CASES,
 ]
+
+LINEAR: list[Case] = lightgbm_cases.LINEAR
+"""Trees with linear functions in their leaves, for which not everything can be computed."""

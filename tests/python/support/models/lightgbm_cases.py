@@ -112,3 +112,30 @@ CASES = [
         ("text", "saved text", "multi-class, categories", _file),
     )
 ]
+
+
+def linear(target: str, **options: Any) -> BuiltCase:
+    booster = train(target, gaps=False, linear_tree=True, linear_lambda=0.01, **options)
+    return BuiltCase(booster, data(gaps=False).rows, partial(raw_score, booster))
+
+
+def _linear_file() -> BuiltCase:
+    made = linear("y", categories=True)
+    path = Path(_folder.name) / "linear.txt"
+    made.model.save_model(path)
+    return BuiltCase(path, made.X, made.raw_predict)
+
+
+LINEAR = [
+    Case(f"lightgbm-{name}", "lightgbm", kind, what, build)
+    for name, kind, what, build in (
+        ("linear", "Booster", "linear trees", partial(linear, "y")),
+        (
+            "linear-multiclass",
+            "Booster",
+            "linear trees, multi-class",
+            partial(linear, "classes", objective="multiclass", num_class=3),
+        ),
+        ("linear-text", "saved text", "linear trees, categories", _linear_file),
+    )
+]
