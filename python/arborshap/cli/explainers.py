@@ -16,6 +16,7 @@ from arborshap.cli.files import Inputs
 from arborshap.cli.table import Table, choose_columns
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
+from arborshap.forest.linear import MAGIC
 from arborshap.models import Model, load
 from arborshap.models.recoding import text_columns
 
@@ -82,7 +83,7 @@ def is_saved(path: Path) -> bool:
     """Whether a file begins like one that `TreeExplainer.save` wrote."""
     try:
         with path.open("rb") as file:
-            return file.read(len(_core.MAGIC)) == _core.MAGIC
+            return file.read(len(_core.MAGIC)) in (_core.MAGIC, MAGIC)
     except OSError:
         return False  # reading it as a model will report the error
 

@@ -22,7 +22,7 @@ from arborshap.exceptions import InputError
 from arborshap.explain.player_sets import Sets, at_sets, together
 from arborshap.explain.settings import Settings
 from arborshap.forest import Forest
-from arborshap.forest.linear import REFUSED, LinearForest
+from arborshap.forest.linear import MAGIC, REFUSED, LinearForest
 from arborshap.forest.switch import switched
 from arborshap.game.indices import IndexName
 from arborshap.rows.numbers import Matrix
@@ -200,7 +200,7 @@ class LinearCore:
             "background_shares": self.shares,
         }
         constants = self._compiled(self.forest.constants, self.background, self._weights)
-        return constants.to_bytes(texts, {**added, **numbers})
+        return MAGIC + constants.to_bytes(texts, {**added, **numbers})
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):

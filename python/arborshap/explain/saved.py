@@ -24,7 +24,7 @@ from arborshap.explain.reader import Gate, Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import Kept, State, compiled_linear
 from arborshap.forest import Forest
-from arborshap.forest.linear import LinearForest
+from arborshap.forest.linear import MAGIC, LinearForest
 from arborshap.game.columns import Apart, Columns
 from arborshap.limits import Limits
 from arborshap.models import Link, Model
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str], n_jobs: int | None, memory_limit: int | N
     try:
         return from_bytes(data, n_jobs, memory_limit, limits)
     except ArborshapError as error:
-        advice = "" if data[:8] == b"ARBORSHP" else "; give the file of a model to TreeExplainer(path, data)"
+        advice = "" if data[:8] in (_core.MAGIC, MAGIC) else "; give the file of a model to TreeExplainer(path, data)"
         raise type(error)(f"{os.fspath(path)}: {error}{advice}") from error
 
 
@@ -168,16 +168,21 @@ def _read(
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise InputError(f"TreeExplainer.from_bytes needs bytes, got a {type(data).__name__}")
     settings = Settings.of("auto", n_jobs, memory_limit)
+    is_linear = bytes(data[: len(MAGIC)]) == MAGIC
     core, texts, numbers = _core.Explainer.from_bytes(
-        bytes(data), memory_limit=settings.memory_limit, n_threads=settings.n_threads
+        bytes(data[len(MAGIC) :] if is_linear else data),
+        memory_limit=settings.memory_limit,
+        n_threads=settings.n_threads,
     )
+    if is_linear != ("slopes" in numbers):
+        raise ModelError("the file does not tell whether its leaves hold slopes; it is damaged")
     about = _About(texts)
     settings = replace(settings, engine=about.of("engine", str))
     has_pipeline = about.of("pipeline", bool)
     # A saved explainer has no library to compare with, so there is nothing to verify.
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
-    if "slopes" in numbers:
+    if is_linear:
         model = replace(model, forest=_with_slopes(model.forest, numbers))
     columns = _columns(about, core, model, has_pipeline=has_pipeline)
     replay = _replay(about, numbers, columns, model.n_columns) if "steps" in texts else None

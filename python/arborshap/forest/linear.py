@@ -13,6 +13,11 @@ from arborshap.exceptions import InputError, ModelError
 from arborshap.forest.forest import Forest
 from arborshap.forest.margins import some_trees
 
+MAGIC = b"ARBORLIN"
+"""The first bytes of a saved explainer of linear leaves, before those of the explainer of its constants.
+
+Whoever knows constant leaves alone, such as the Rust crate, refuses such a file instead of ignoring the slopes.
+"""
 REFUSED = (
     "the leaves of these trees hold linear functions (linear_tree=true), so this cannot be computed for them: only "
     "values of players and of sets of players, pair values and predictions of coalitions can, each against rows as the "

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
+from arborshap.forest.linear import MAGIC
 from arborshap.limits import DEFAULT, Limits
 from arborshap.models.documents import unknown_objective
 from arborshap.models.json import parse_json
@@ -114,7 +115,7 @@ def _guess(content: bytes) -> str:
         return "is empty"
     if content[:8] == b"ARBORSHP" and b"a background" in content[:100]:
         return "is a saved background; give the model first, and Background.from_bytes(...) of this file as data"
-    if content[:8] == b"ARBORSHP":
+    if content[:8] in (b"ARBORSHP", MAGIC):
         return "is a saved explainer; read it with TreeExplainer.load(path)"
     if content[:1] == b"\x80":
         return f"looks like a pickle, which could run any code when loaded; {_DETOUR}"

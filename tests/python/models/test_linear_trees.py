@@ -14,14 +14,14 @@ import lightgbm
 import numpy as np
 import pytest
 
-from arborshap import Background, InputError, ModelError, TreeExplainer
+from arborshap import Background, InputError, ModelError, TreeExplainer, _core
 from arborshap.cli import main
 from arborshap.forest.linear import LinearForest
 from arborshap.models import load
 from support.models.case import data
 from support.models.lightgbm_cases import SMALL, linear, train
 from support.oracle import shapley, worths
-from support.saved_files import parts_of
+from support.saved_files import entries_of, joined, parts_of
 from support.set_oracle import INDICES, indices_of, members, semivalue
 from support.trained import built
 
@@ -159,7 +159,30 @@ def test_explainers_are_saved_and_pickled(tmp_path: Path) -> None:
     np.testing.assert_array_equal(forest.margin(ROWS), explainer.forest.margin(ROWS))
     assert repr(forest).startswith("LinearForest(5 trees")
     assert main(["inspect", str(tmp_path / "linear.arborshap")]) == 0
-    assert "numbers.slopes" in parts_of((tmp_path / "linear.arborshap").read_bytes())
+    with pytest.raises(ModelError, match=r"is a saved explainer; read it with TreeExplainer.load"):
+        load(tmp_path / "linear.arborshap")
+
+
+def test_readers_that_know_only_constant_leaves_refuse_the_file() -> None:
+    saved = TreeExplainer(booster(), BACKGROUND).to_bytes()
+    with pytest.raises(ModelError, match="it does not begin with ARBORSHP"):
+        _core.Explainer.from_bytes(saved, n_threads=1)
+    inside = saved[8:]
+    assert "numbers.slopes" in parts_of(inside)
+    plain = TreeExplainer(train("y", gaps=False), BACKGROUND).to_bytes()
+    for wrong in (inside, saved[:8] + plain):
+        with pytest.raises(ModelError, match="whether its leaves hold slopes; it is damaged"):
+            TreeExplainer.from_bytes(wrong)
+    for damage, message in (
+        (("numbers.slopes", np.zeros(3)), "incomplete"),
+        (("numbers.slope_nodes", None), "incomplete"),
+        (("numbers.background", None), "background is incomplete"),
+    ):
+        entries = [entry for entry in entries_of(inside) if entry[0] != damage[0]]
+        if damage[1] is not None:
+            entries.append((damage[0], 6, damage[1].astype("<f8").tobytes()))
+        with pytest.raises(ModelError, match=message):
+            TreeExplainer.from_bytes(saved[:8] + joined(inside, entries))
 
 
 @pytest.mark.parametrize(
