@@ -21,13 +21,14 @@ from arborshap.explain.labels import MODEL_OUTPUTS
 from arborshap.explain.outputs import output_of
 from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Gate, Reader
+from arborshap.explain.saved_description import About, Numbers, apart_of, background_of, link_of, with_slopes
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import Kept, State, compiled_linear
 from arborshap.forest import Forest
 from arborshap.forest.linear import MAGIC, LinearForest
-from arborshap.game.columns import Apart, Columns
+from arborshap.game.columns import Columns
 from arborshap.limits import Limits
-from arborshap.models import Link, Model
+from arborshap.models import Model
 from arborshap.models.recoding import describe
 from arborshap.models.saved_recoding import from_description
 from arborshap.rows.frames import Encode
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from arborshap.models.replay import ReplayedColumns
 
 Readable: TypeAlias = bytes | bytearray | memoryview
-
-Numbers: TypeAlias = dict[str, NDArray[np.float64]]
 
 
 def to_bytes(state: State) -> bytes:
@@ -176,19 +175,19 @@ def _read(
     )
     if is_linear != ("slopes" in numbers):
         raise ModelError("the file does not tell whether its leaves hold slopes; it is damaged")
-    about = _About(texts)
+    about = About(texts)
     settings = replace(settings, engine=about.of("engine", str))
     has_pipeline = about.of("pipeline", bool)
     # A saved explainer has no library to compare with, so there is nothing to verify.
     gate = Gate(is_open=False, n_threads=settings.n_threads)
     model = _model(about, core, encode)
     if is_linear:
-        model = replace(model, forest=_with_slopes(model.forest, numbers))
+        model = replace(model, forest=with_slopes(model.forest, numbers))
     columns = _columns(about, core, model, has_pipeline=has_pipeline)
     replay = _replay(about, numbers, columns, model.n_columns) if "steps" in texts else None
     reader = Reader(model, columns, replay, gate)
     if isinstance(model.forest, LinearForest):
-        core = compiled_linear(reader, settings, *_background(numbers, model.forest.n_features))
+        core = compiled_linear(reader, settings, *background_of(numbers, model.forest.n_features))
     try:
         state = State.of(reader, settings, core)
     except InputError as error:
@@ -196,11 +195,11 @@ def _read(
     names = tuple(about.texts("outputs", None)) if "outputs" in texts else None
     state = replace(state, output_names=names, metadata=about.of("metadata", dict, optional=True) or {})
     if columns.apart is not None and "background" in numbers:
-        state = replace(state, kept=Kept(*_background(numbers, state.forest.n_features)))
+        state = replace(state, kept=Kept(*background_of(numbers, state.forest.n_features)))
     return _with_output(state, about, texts, numbers), has_pipeline and replay is None
 
 
-def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model:
+def _model(about: About, core: _core.Explainer, encode: Encode | None) -> Model:
     native, library = core.forest, about.only("library")
     names = about.of("feature_names", list, optional=True), about.of("output_names", list, optional=True)
     classes = about.of("classes", list, optional=True)
@@ -212,7 +211,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
     return Model(
         forest=Forest.of_native(native, *names),
         library=library,
-        link=_link(about),
+        link=link_of(about),
         classes=None if classes is None else np.array(classes),
         encode=encode or from_description(about.of("recoding", dict, optional=True), native.n_features),
         takes_missing=about.of("takes_missing", bool, optional=True) is not False,
@@ -222,17 +221,7 @@ def _model(about: _About, core: _core.Explainer, encode: Encode | None) -> Model
     )
 
 
-def _link(about: _About) -> Link:
-    described = about.of("link", (str, dict))
-    if isinstance(described, str):  # an older file
-        return Link.named(described, float(about.of("steepness", (int, float))))
-    try:
-        return Link.from_json(described)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"the saved link is not valid: {error}") from error
-
-
-def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline: bool) -> Columns:
+def _columns(about: About, core: _core.Explainer, model: Model, *, has_pipeline: bool) -> Columns:
     names = about.texts("columns", None if has_pipeline else model.n_columns)
     matched = about.of("column_names", list, optional=True)
     owners = about.of("column_players", list)
@@ -246,33 +235,11 @@ def _columns(about: _About, core: _core.Explainer, model: Model, *, has_pipeline
         players=core.players,
         player_names=tuple(about.texts("players", core.n_players)),
         spaces_are_underscores=model.spaces_are_underscores and not has_pipeline,
-        apart=_apart(about, len(names)),
+        apart=apart_of(about, len(names)),
     )
 
 
-def _apart(about: _About, n_columns: int) -> Apart | None:
-    described = about.of("apart", dict, optional=True)
-    if described is None:
-        return None
-    owners, names = described.get("owners"), described.get("names")
-    if not isinstance(owners, list) or not isinstance(names, list) or len(owners) != n_columns:
-        raise ModelError("the saved players do not fit the model's columns")
-    if not all(isinstance(name, str) for name in names) or not all(isinstance(owner, int) for owner in owners):
-        raise ModelError("the saved players do not fit the model's columns")
-    if set(owners) != set(range(len(names))):
-        raise ModelError("the saved players do not fit the model's columns")
-    return Apart(tuple(owners), tuple(names))
-
-
-def _with_slopes(constants: Forest, numbers: Numbers) -> LinearForest:
-    """Return a forest with linear leaves from what was saved of it."""
-    columns, nodes, slopes = (numbers.get(name, np.zeros(0)) for name in ("slope_columns", "slope_nodes", "slopes"))
-    if len({len(columns), len(nodes), len(slopes)}) > 1 or not np.isfinite([columns, nodes]).all() or not len(slopes):
-        raise ModelError("the saved slopes of the leaves are incomplete")
-    return LinearForest.of(constants, columns.astype(np.int64), nodes.astype(np.int64), slopes)
-
-
-def _replay(about: _About, numbers: Numbers, columns: Columns, n_made: int) -> ReplayedColumns:
+def _replay(about: About, numbers: Numbers, columns: Columns, n_made: int) -> ReplayedColumns:
     vector = numbers.get("steps")
     if vector is None:
         raise ModelError("the saved steps of the pipeline have no numbers")
@@ -284,7 +251,7 @@ def _replay(about: _About, numbers: Numbers, columns: Columns, n_made: int) -> R
     return replay
 
 
-def _with_output(state: State, about: _About, texts: dict[str, list[str]], numbers: Numbers) -> State:
+def _with_output(state: State, about: About, texts: dict[str, list[str]], numbers: Numbers) -> State:
     name = about.of("model_output", str)
     if name not in MODEL_OUTPUTS:
         raise ModelError(f"this version does not know the saved model_output {name!r}")
@@ -297,51 +264,4 @@ def _with_output(state: State, about: _About, texts: dict[str, list[str]], numbe
         if parts.name != name or weight.shape != (1,) or not weight[0] > 0.0:
             raise ModelError("the saved weightings do not fit the saved model_output")
         return state.rescaling_parts(output, float(weight[0]), parts)
-    return state.rescaling(output, *_background(numbers, state.forest.n_features))
-
-
-def _background(numbers: Numbers, n_features: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the rows of a saved background, and their shares in the mean."""
-    rows, shares = numbers.get("background"), numbers.get("background_shares")
-    if rows is None or shares is None or len(rows) != len(shares) * n_features:
-        raise ModelError("the saved background is incomplete")
-    return rows.reshape(len(shares), n_features), shares
-
-
-class _About:
-    """The description that Python wrote beside the arrays; each entry is checked when it is read."""
-
-    def __init__(self, texts: dict[str, list[str]]) -> None:
-        self._texts = texts
-        described = self.only("python")
-        try:
-            self._entries = json.loads(described)
-        except (ValueError, RecursionError) as error:
-            raise ModelError("the saved description is not valid JSON") from error
-        if not isinstance(self._entries, dict):
-            raise ModelError("the saved description is not a JSON object")
-
-    def only(self, name: str) -> str:
-        """Return the text of a list that must hold exactly one."""
-        return self.texts(name, 1)[0]
-
-    def texts(self, name: str, count: int | None) -> list[str]:
-        """Return a list of texts, which must have `count` entries unless `count` is ``None``."""
-        found = self._texts.get(name)
-        if found is None:
-            message = "; the file was not written from Python" if name == "python" else ""
-            raise ModelError(f"the saved explainer has no {name!r}{message}")
-        if count is not None and len(found) != count:
-            raise ModelError(f"the saved explainer has {len(found)} {name!r}, but it needs {count}")
-        return found
-
-    def has(self, name: str) -> bool:
-        """Whether the description has this entry."""
-        return name in self._entries
-
-    def of(self, name: str, kind: type | tuple[type, ...], *, optional: bool = False) -> Any:
-        """Return an entry of the description, which must be of this type."""
-        found = self._entries.get(name)
-        if not isinstance(found, kind) and not (optional and found is None):
-            raise ModelError(f"the saved {name!r} has the wrong type: {str(found)[:40]!r}")
-        return found
+    return state.rescaling(output, *background_of(numbers, state.forest.n_features))

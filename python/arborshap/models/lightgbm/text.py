@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from arborshap._util.notices import warn
 from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder, Missing
-from arborshap.forest.forest import Forest, frozen_copy
-from arborshap.forest.linear import LinearForest
+from arborshap.forest.forest import Forest
 from arborshap.models.documents import check_known, unknown_objective, whole
 from arborshap.models.json import parse_json
+from arborshap.models.lightgbm.fields import field, numbers, read_block
+from arborshap.models.lightgbm.linear import is_linear, with_slopes
 from arborshap.models.link import Link
 from arborshap.models.model import Model, class_names
 from arborshap.models.recoding import LightGBMRecoding
@@ -44,7 +45,6 @@ _FIELDS = frozenset(
         *("is_linear", "leaf_const", "num_features", "leaf_features", "leaf_coeff", "has_categorical"),
     )
 )
-_LONGEST_NUMBER = 64
 _FEW_OUTPUTS = 1 << 12  # a file may claim more only if it has at least as many trees
 
 
@@ -91,10 +91,10 @@ def load_text(content: bytes, what: str) -> Model:
 def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
     """Turn a model text into a forest; outputs are named after the classes, if there is one output per class."""
     lines = (line.rstrip("\r") for line in text.split("\n"))
-    header, first = _block(lines, "the header")
+    header, first = read_block(lines, "the header")
     blocks: list[dict[str, str]] = []
     while first is not None and first.startswith("Tree="):
-        block, following = _block(lines, f"tree {len(blocks)}")
+        block, following = read_block(lines, f"tree {len(blocks)}")
         blocks.append(block)
         first = following
     if first != "end of trees":
@@ -104,8 +104,8 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
             f"the version of the model text is {header.get('version', '')!r}, but only {', '.join(_VERSIONS)} are "
             "known; load the model into LightGBM and save it again"
         )
-    n_features = whole(_field(header, "max_feature_idx", "the header"), "max_feature_idx") + 1
-    n_outputs = whole(_field(header, "num_tree_per_iteration", "the header"), "num_tree_per_iteration")
+    n_features = whole(field(header, "max_feature_idx", "the header"), "max_feature_idx") + 1
+    n_outputs = whole(field(header, "num_tree_per_iteration", "the header"), "num_tree_per_iteration")
     announced = len(header.get("tree_sizes", "").split())
     if announced not in (0, len(blocks)):
         raise ModelError(f"the model text announces {announced} trees, but holds {len(blocks)}")
@@ -121,7 +121,7 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
         feature_names=_feature_names(header, n_features), output_names=class_names(classes, n_outputs)
     )
     return Text(
-        forest=_with_slopes(forest, blocks, averaged),
+        forest=with_slopes(forest, blocks, averaged),
         objective=header.get("objective", ""),
         link=link,
         steepness=steepness,
@@ -131,55 +131,21 @@ def read_text(text: str, classes: NDArray[Any] | None = None) -> Text:
     )
 
 
-def _block(lines: Iterable[str], where: str) -> tuple[dict[str, str], str | None]:
-    """Read ``key=value`` lines up to the next tree or the end of the trees; return them and that last line."""
-    fields: dict[str, str] = {}
-    for line in lines:
-        key, _, value = line.partition("=")
-        if key in ("Tree", "end of trees"):
-            return fields, line
-        if key in fields:
-            raise ModelError(f"{where}: {key!r} appears twice")
-        if key:
-            fields[key] = value
-    return fields, None
-
-
-def _field(fields: dict[str, str], key: str, where: str) -> str:
-    if key not in fields:
-        raise ModelError(f"{where}: {key!r} is missing; the file is damaged or not a LightGBM model")
-    return fields[key]
-
-
-def _numbers(fields: dict[str, str], key: str, where: str, dtype: type[np.number[Any]], n: int) -> NDArray[Any]:
-    words = _field(fields, key, where).split()
-    if len(words) != n:
-        raise ModelError(f"{where}: {key} has {len(words)} entries instead of {n}")
-    # An array of strings reserves the length of the longest for every entry.
-    if max(map(len, words), default=0) > _LONGEST_NUMBER:
-        raise ModelError(f"{where}: {key} has an entry that is longer than any number")
-    try:
-        numbers = np.array(words, dtype=np.str_).astype(np.float64 if dtype is np.float64 else np.int64)
-    except (ValueError, OverflowError):
-        raise ModelError(f"{where}: {key} has an entry that is not a number of the right type") from None
-    return frozen_copy(f"{where}: {key}", numbers, dtype)
-
-
 def _add_tree(
     builder: ForestBuilder, where: str, fields: dict[str, str], output: int, averaged: int, has_counts: bool
 ) -> None:
     check_known(fields, _FIELDS, where)
-    leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
-    key = "leaf_const" if _is_linear(fields) else "leaf_value"
-    values = _numbers(fields, key, where, np.float64, leaves) / averaged
+    leaves = whole(field(fields, "num_leaves", where), f"{where}: num_leaves")
+    key = "leaf_const" if is_linear(fields) else "leaf_value"
+    values = numbers(fields, key, where, np.float64, leaves) / averaged
     if leaves == 1:
         alone = [1.0] if has_counts else None  # it has no effect, and is not always written
         builder.add_tree(left=[-1], right=[-1], feature=[0], threshold=[0], value=values, output=output, cover=alone)
         return
     inner = leaves - 1  # our nodes: first the inner ones, then the leaves
-    kind = _numbers(fields, "decision_type", where, np.int32, inner)
-    threshold = _numbers(fields, "threshold", where, np.float64, inner)
-    feature = _numbers(fields, "split_feature", where, np.int32, inner)
+    kind = numbers(fields, "decision_type", where, np.int32, inner)
+    threshold = numbers(fields, "threshold", where, np.float64, inner)
+    feature = numbers(fields, "split_feature", where, np.int32, inner)
     if (kind & ~_KNOWN_BITS).any():
         node = int(np.argmax(kind & ~_KNOWN_BITS != 0))
         raise UnsupportedModelError(f"{where}, node {node}: its decision_type {kind[node]} has bits that are not known")
@@ -193,7 +159,7 @@ def _add_tree(
     cover = None
     if has_counts:
         counts = (("internal_count", inner), ("leaf_count", leaves))
-        cover = np.concatenate([_numbers(fields, key, where, np.float64, n) for key, n in counts])
+        cover = np.concatenate([numbers(fields, key, where, np.float64, n) for key, n in counts])
     builder.add_tree(
         left=_children(fields, "left_child", where, inner),
         right=_children(fields, "right_child", where, inner),
@@ -210,30 +176,6 @@ def _add_tree(
     )
 
 
-def _is_linear(fields: dict[str, str]) -> bool:
-    """Whether the leaves of a tree hold linear functions; a tree of a single leaf has none."""
-    return fields.get("is_linear", "0") != "0" and "leaf_const" in fields
-
-
-def _with_slopes(forest: Forest, blocks: list[dict[str, str]], averaged: int) -> Forest:
-    """Return the same forest with linear functions in its leaves, if the model text has such."""
-    found = []
-    for t, fields in enumerate(blocks):
-        if not _is_linear(fields):
-            continue
-        where = f"tree {t}"
-        leaves = whole(_field(fields, "num_leaves", where), f"{where}: num_leaves")
-        counts = _numbers(fields, "num_features", where, np.int32, leaves)
-        if (counts < 0).any():
-            raise ModelError(f"{where}: num_features has a negative entry")
-        columns = _numbers(fields, "leaf_features", where, np.int32, int(counts.sum()))
-        slopes = _numbers(fields, "leaf_coeff", where, np.float64, int(counts.sum())) / averaged
-        nodes = int(forest.tree_offsets[t]) + leaves - 1 + np.repeat(np.arange(leaves), counts)
-        found.append((columns, nodes, slopes))
-    entries = [np.concatenate(arrays) for arrays in zip(*found, strict=True)]
-    return LinearForest.of(forest, *entries) if entries and len(entries[0]) else forest
-
-
 def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
     """Move thresholds that are next to zero, because LightGBM rounds values that close to zero before it compares."""
     up = np.where((threshold >= 0) & (threshold < _ZERO), _ZERO, threshold)
@@ -242,7 +184,7 @@ def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _children(fields: dict[str, str], key: str, where: str, inner: int) -> NDArray[np.int64]:
     """Return children with leaf ``~child`` of a negative child numbered after the inner nodes."""
-    child = _numbers(fields, key, where, np.int32, inner).astype(np.int64)
+    child = numbers(fields, key, where, np.int32, inner).astype(np.int64)
     return np.pad(np.where(child < 0, inner + ~child, child), (0, inner + 1), constant_values=-1)
 
 
@@ -252,9 +194,9 @@ def _category_sets(
     """Read the sets of categories; the threshold of a categorical node is the position of its bitset."""
     if not is_categorical.any():
         return {}
-    n_sets = whole(_field(fields, "num_cat", where), f"{where}: num_cat")
-    bounds = _numbers(fields, "cat_boundaries", where, np.int64, n_sets + 1).tolist()
-    words = _numbers(fields, "cat_threshold", where, np.uint32, bounds[-1])
+    n_sets = whole(field(fields, "num_cat", where), f"{where}: num_cat")
+    bounds = numbers(fields, "cat_boundaries", where, np.int64, n_sets + 1).tolist()
+    words = numbers(fields, "cat_threshold", where, np.uint32, bounds[-1])
     if bounds[0] != 0 or any(a > b for a, b in pairwise(bounds)):
         raise ModelError(f"{where}: cat_boundaries must start at 0 and never fall")
     sets: dict[int, NDArray[np.uint32]] = {}
