@@ -180,6 +180,29 @@ def test_a_pipeline_that_ends_in_categories() -> None:
     np.testing.assert_allclose(values, shapley(worth)[:, :, 0], rtol=0, atol=1e-12 * np.abs(worth).max())
 
 
+@pytest.mark.parametrize("loss", ["MultiRMSE", "MultiLogloss"])
+def test_statistics_of_several_targets_are_refused(loss: str, tmp_path: Path) -> None:
+    """CatBoost's export has one table for the statistics of all targets, which is that of one of them."""
+    rows = frame()
+    kind = catboost.CatBoostRegressor if loss == "MultiRMSE" else catboost.CatBoostClassifier
+    targets = np.column_stack([target(rows) > 1, rows["job"] % 2 == 0]).astype(int)
+    options = {"iterations": 12, "depth": 4, "random_seed": 0, "thread_count": 1, "verbose": 0, "loss_function": loss}
+    options |= {"cat_features": CATEGORIES, "allow_writing_files": False, "max_ctr_complexity": 2}
+    model = kind(**options).fit(rows, targets)
+    path = tmp_path / "model.json"
+    model.save_model(path, format="json")
+    for given in (model, path):
+        with pytest.raises(UnsupportedModelError, match=r"several targets and statistics.*a model per target"):
+            load(given)
+    document = json.loads(path.read_text())
+    document["model_info"]["params"] = {}
+    path.write_text(json.dumps(document))
+    with pytest.raises(UnsupportedModelError, match="several targets and statistics"):
+        load(path)
+    counted = kind(**options, simple_ctr=["Counter"], combinations_ctr=["Counter"]).fit(rows, targets)
+    assert TreeExplainer(counted, frame(9)).n_outputs == 2  # which compares the trees with CatBoost's own predictions
+
+
 def test_a_damaged_export_is_refused(tmp_path: Path) -> None:
     model = fitted()
     path = tmp_path / "model.json"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.exceptions import ModelError
+from arborshap.exceptions import ModelError, UnsupportedModelError
 from arborshap.forest.builder import ForestBuilder
 from arborshap.forest.forest import Forest, as_array, frozen_copy
 from arborshap.models.catboost.features import Features, Split
@@ -25,6 +25,7 @@ _LINKS = {
     **dict.fromkeys(("YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "QueryRMSE"), "identity"),
     **dict.fromkeys(("QuerySoftMax", "QueryCrossEntropy", "LambdaMart", "StochasticRank"), "identity"),
 }
+_SEVERAL_TARGETS = ("MultiRMSE", "MultiRMSEWithMissingValues", "MultiLogloss", "MultiCrossEntropy")
 _MAX_DEPTH = 24  # CatBoost itself stops at 16
 
 
@@ -46,6 +47,13 @@ def read_document(document: Any, classes: NDArray[Any] | None = None) -> Documen
     scale = float(frozen_copy("the scale", [scale_and_bias[0]], np.float64)[0])
     bias = frozen_copy("the bias", np.ravel(as_array("the bias", scale_and_bias[1])), np.float64)
     features = Features(document, described)
+    if features.has_target_statistics and (loss_of(document) in _SEVERAL_TARGETS or features.is_ambiguous):
+        raise UnsupportedModelError(
+            "the model has several targets and statistics of categories, of which CatBoost's JSON export keeps those "
+            "of one target only; train a model per target, as MultiOutputRegressor does, or train with "
+            "simple_ctr=['Counter'] and combinations_ctr=['Counter'], or with a one_hot_max_size above the number of "
+            "categories"
+        )
     builder = ForestBuilder(features.n_features, len(bias), rule="<=", precision="float32")
     reader = _Reader(builder, scale, features)
     for tree in take_list(document, "oblivious_trees", "CatBoost model") if "oblivious_trees" in document else []:

@@ -78,9 +78,11 @@ class Features:
         data = document.get("ctr_data", {})
         entries = take_list(described, "ctrs", "features_info") if "ctrs" in described else []
         self.statistics: list[Statistic] = []
+        self._described: list[str] = []
         for i, entry in enumerate(entries):
             where = f"ctrs, entry {i}"
             self.statistics.append(read_statistic(entry, data, self.places, where))
+            self._described.append(repr(sorted((key, str(entry[key])) for key in entry if key != "borders")))
             borders = frozen_copy(f"{where}: borders", take_list(entry, "borders", where), np.float64)
             self._splits += [(len(self.names) + i, border) for border in borders.tolist()]
 
@@ -101,6 +103,16 @@ class Features:
     def n_features(self) -> int:
         """Number of features of the trees."""
         return len(self.names) + len(self.statistics) + len(self.hashed)
+
+    @property
+    def has_target_statistics(self) -> bool:
+        """Whether some statistic is one of the targets, and not of how often a category occurs."""
+        return any(statistic.kind not in ("Counter", "FeatureFreq") for statistic in self.statistics)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether two statistics differ in nothing but their target, which the export does not name."""
+        return len(set(self._described)) < len(self._described)
 
     @property
     def hashed(self) -> tuple[int, ...]:
