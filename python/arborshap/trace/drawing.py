@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 # The paper's green, red, blue and black, in shades that colour-blind readers can tell apart. B is the colour of text.
 EDGE_COLOURS = {"X": "#159a70", "Z": "#d1495b", "F": "#2c77b8"}
 
-_COLUMN, _ROW, _CELL = 1.8, 0.42, 0.74
+_COLUMN, _ROW, _CELL = 2.05, 0.42, 0.74
 """Inches: from one split to the next, from one leaf to the next, and the width of a cell of the grid."""
 
 
