@@ -76,8 +76,8 @@ class Combinations:
         Makes the features that depend on several columns.
     sources
         The columns that each feature depends on.
-    owners
-        The player of each column.
+    owners, n_players
+        The player of each column that the model reads, and the number of players.
     background, shares
         The background rows as the trees see them, and the weight of each in the mean; the weights sum to 1.
     settings
@@ -90,11 +90,12 @@ class Combinations:
         remaking: Remaking,
         sources: Sequence[frozenset[int]],
         owners: Sequence[int],
+        n_players: int,
         background: Matrix,
         shares: Array,
         settings: Settings,
     ) -> None:
-        self.n_players = max(owners) + 1
+        self.n_players = n_players
         self.forest = forest.native
         self._remaking, self._sources, self._owners = remaking, sources, owners
         self._players_of = [tuple(sorted({owners[column] for column in columns})) for columns in sources]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from arborshap._util.notices import warn
 from arborshap.exceptions import InputError, UnsupportedModelError, VerificationError
 from arborshap.explain.verify import try_relation, verify
+from arborshap.game.columns import Apart
 from arborshap.game.groups import Groups, joined, players_from, players_of
 from arborshap.game.relations import (
     Relation,
@@ -150,7 +151,7 @@ class RawColumns:
         self._steps = _as_they_are(steps)
         self.n_columns = width
         self.column_names = fitted_names(first)
-        self._relation = chain([step for _, step in steps], width, fitted_width(model))
+        self._relation = self._made = chain([step for _, step in steps], width, fitted_width(model))
         self._n_features = fitted_width(model)
         self._by_trial = False
         self._own: Relation | None = None
@@ -191,8 +192,8 @@ class RawColumns:
         some = None if self._joining is None else sample(rows.raw)
         if some is None:
             return
-        relation = chain([step for _, step in self._steps], self.n_columns, self._n_features, some)
-        relation = relation if self._own is None else relation.then(self._own)
+        made = chain([step for _, step in self._steps], self.n_columns, self._n_features, some)
+        relation = made if self._own is None else made.then(self._own)
         if relation.sources == self._relation.sources:
             return
         try:
@@ -200,7 +201,7 @@ class RawColumns:
         except VerificationError:
             return  # the columns stay joined
         self._joining = _first_that_joins(self._steps, self.n_columns, self._n_features, some)
-        self._relation, self._by_trial = relation, True
+        self._relation, self._made, self._by_trial = relation, made, True
 
     def adopt(self, owners: Sequence[int], players: NDArray[np.int32]) -> None:
         """Take over the players of a background that was counted before, which may have been found by trial.
@@ -222,6 +223,25 @@ class RawColumns:
         if both is not None:
             raw, features = both, np.vstack([features, features_of(self._seen)]).astype(np.float64)
         try_relation(raw, features, self._relation, features_of, what)
+
+    @property
+    def joining(self) -> str | None:
+        """The name and class of the first step that makes a feature from several raw columns; ``None`` if none does."""
+        return self._joining
+
+    @property
+    def relation(self) -> Relation:
+        """The raw columns that each feature depends on."""
+        return self._relation
+
+    def apart(self, groups: Groups | None, names: list[str]) -> Apart | None:
+        """Return the players if the model, which may combine what the steps make, would join no columns."""
+        if self._own is None:
+            return None
+        read, owners, player_names = players_of(self._made, groups, names)
+        if all(len({read[j] for j in sources}) <= 1 for sources in self._own.sources):
+            return None
+        return Apart(tuple(owners), tuple(player_names), tuple(read.tolist()))
 
     def warn_of_joined(self, groups: Groups | None, names: list[str]) -> None:
         """Warn if a step joins raw columns that would otherwise play alone, and name the step."""

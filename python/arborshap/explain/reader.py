@@ -103,6 +103,9 @@ class Reader:
         if pipeline is not None:
             players, owners, player_names = pipeline.players(groups, called)
             pipeline.warn_of_joined(groups, called)
+            apart = pipeline.apart(groups, called)
+            if apart is not None and pipeline.joining is None:
+                _warn_of_joined(pipeline.relation, groups, called, getattr(loaded.encode, "why_joined", _STATISTICS))
         elif relation is not None:
             players, owners, player_names = players_of(relation, groups, called)
             _warn_of_joined(relation, groups, called, getattr(loaded.encode, "why_joined", _STATISTICS))
@@ -238,7 +241,7 @@ def _players_apart(relation: Relation, groups: Groups | None, names: list[str]) 
     given, player_names = players_from(groups, names, relation.n_inputs)
     if all(len({given[j] for j in sources}) <= 1 for sources in relation.sources):
         return None
-    return Apart(tuple(given.tolist()), tuple(player_names))
+    return Apart(tuple(given.tolist()), tuple(player_names), tuple(given.tolist()))
 
 
 def _warn_of_joined(relation: Relation, groups: Groups | None, names: list[str], why: str) -> None:

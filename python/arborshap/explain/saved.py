@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -114,7 +114,7 @@ def _written(state: State, recoding: dict[str, Any] | None, replay: ReplayedColu
         "output_names": model.forest.output_names,
         "column_names": columns.matched,
         "column_players": columns.owners,
-        "apart": None if columns.apart is None else {"owners": columns.apart.owners, "names": columns.apart.names},
+        "apart": None if columns.apart is None else asdict(columns.apart),
         "engine": state.settings.engine,
         "model_output": state.model_output,
         "pipeline": state.reader.pipeline is not None,
@@ -235,7 +235,7 @@ def _columns(about: About, core: _core.Explainer, model: Model, *, has_pipeline:
         players=core.players,
         player_names=tuple(about.texts("players", core.n_players)),
         spaces_are_underscores=model.spaces_are_underscores and not has_pipeline,
-        apart=apart_of(about, len(names)),
+        apart=apart_of(about, len(names), model.n_columns),
     )
 
 

@@ -67,19 +67,19 @@ def link_of(about: About) -> Link:
         raise ModelError(f"the saved link is not valid: {error}") from error
 
 
-def apart_of(about: About, n_columns: int) -> Apart | None:
+def apart_of(about: About, n_columns: int, n_read: int) -> Apart | None:
     """Return the players that columns would be if no feature joined them, if the file has them."""
     described = about.of("apart", dict, optional=True)
     if described is None:
         return None
-    owners, names = described.get("owners"), described.get("names")
-    if not isinstance(owners, list) or not isinstance(names, list) or len(owners) != n_columns:
+    owners, names, read = (described.get(name) for name in ("owners", "names", "read"))
+    lists = [owners, names, read]
+    if not all(isinstance(one, list) for one in lists) or [len(owners), len(read)] != [n_columns, n_read]:
         raise ModelError("the saved players do not fit the model's columns")
-    if not all(isinstance(name, str) for name in names) or not all(isinstance(owner, int) for owner in owners):
+    players = set(range(len(names)))
+    if not all(isinstance(name, str) for name in names) or set(owners) != players or not set(read) <= players:
         raise ModelError("the saved players do not fit the model's columns")
-    if set(owners) != set(range(len(names))):
-        raise ModelError("the saved players do not fit the model's columns")
-    return Apart(tuple(owners), tuple(names))
+    return Apart(tuple(owners), tuple(names), tuple(read))
 
 
 def with_slopes(constants: Forest, numbers: Numbers) -> LinearForest:

@@ -27,10 +27,13 @@ class Apart:
         The player of each column.
     names
         The names of the players.
+    read
+        The player of each column that the model itself reads: of each raw column, unless a pipeline makes other ones.
     """
 
     owners: tuple[int, ...]
     names: tuple[str, ...]
+    read: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import catboost
 import numpy as np
 import pytest
 
@@ -141,14 +142,42 @@ def test_damaged_players_are_refused() -> None:
     wrong: Any
     for wrong in (
         {},
-        {"owners": [0], "names": ["a"]},
-        {"owners": [0, 1, 2, 3, 9], "names": list("abcde")},
-        {"owners": [0, 1, 2, 3, "x"], "names": list("abcde")},
-        {"owners": [0, 1, 2, 3, 4], "names": [1, 2, 3, 4, 5]},
+        {"owners": [0], "names": ["a"], "read": [0]},
+        {"owners": [0, 1, 2, 3, 9], "names": list("abcde"), "read": [0, 1, 2, 3, 4]},
+        {"owners": [0, 1, 2, 3, "x"], "names": list("abcde"), "read": [0, 1, 2, 3, 4]},
+        {"owners": [0, 1, 2, 3, 4], "names": [1, 2, 3, 4, 5], "read": [0, 1, 2, 3, 4]},
+        {"owners": [0, 1, 2, 3, 4], "names": list("abcde"), "read": [0, 1, 2, 3, 5]},
+        {"owners": [0, 1, 2, 3, 4], "names": list("abcde"), "read": [0, 1, 2, 3]},
+        {"owners": [0, 1, 2, 3, 4], "names": list("abcde")},
     ):
         text = json.dumps({**json.loads(parts_of(saved)["texts.python"][0]), "apart": wrong})
         with pytest.raises(ModelError, match="saved players do not fit"):
             TreeExplainer.from_bytes(with_text(saved, "texts.python", text))
+
+
+def test_a_pipeline_may_end_in_combinations() -> None:
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    scale = ColumnTransformer([("scale", StandardScaler(), ["b"])], remainder="passthrough")
+    scale.set_output(transform="pandas")
+    rows = frame().assign(unused=1.0)
+    scale = scale.fit(rows)
+    made = scale.transform(rows)
+    names = [name for name in made.columns if name.split("__")[1] in CATEGORIES]
+    options = {"max_ctr_complexity": 4, "iterations": 30, "depth": 5, "cat_features": names, "random_seed": 1}
+    model = catboost.CatBoostRegressor(verbose=0, allow_writing_files=False, **options).fit(made, target(rows))
+    pipeline = make_pipeline(scale, model)
+    X, Z = strange_rows().assign(unused=2.0), frame(7, seed=9).assign(unused=3.0)
+    with pytest.warns(UserWarning, match="play as one player: .* use explain_columns"):
+        explainer = TreeExplainer(pipeline, Z, groups={"who": ["job", "unused"]})
+    explanation = explainer.explain_columns(X)
+    assert explanation.feature_names == ["a", "town", "who", "b", "flag"]
+    worth = frame_worths(pipeline.predict, X, Z, [0, 1, 2, 3, 4, 2])
+    np.testing.assert_allclose(explanation.values, shapley(worth)[..., 0], rtol=0, atol=1e-12 * np.abs(worth).max())
+    again = TreeExplainer.from_bytes(explainer.to_bytes())
+    np.testing.assert_array_equal(again.explain_columns(X).values, explanation.values)
 
 
 def members(mixes: bool = False) -> Any:
@@ -184,8 +213,9 @@ def test_members_of_a_wrapper_may_combine_columns() -> None:
 
 
 def test_what_cannot_be_told_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sklearn.decomposition import PCA
+    from sklearn.ensemble import RandomForestRegressor
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import FunctionTransformer
 
     model, Z = combined(), frame(20, seed=3)
     with pytest.raises(InputError, match="needs background rows, but this explainer has no background"):
@@ -202,12 +232,13 @@ def test_what_cannot_be_told_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -
             TreeExplainer(model, Z).explain_columns(Z)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        piped = TreeExplainer(make_pipeline(FunctionTransformer(), members().estimators_[0]), Z, verify=False)
         reduced = TreeExplainer(members(mixes=True), Z)
+        numbers = frame()[["a", "b"]].fillna(0.0)
+        mixing = TreeExplainer(make_pipeline(PCA(2), RandomForestRegressor(2)).fit(numbers, target(frame())), numbers)
     with pytest.raises(InputError, match="a step of a member's pipeline makes features of several columns"):
         reduced.explain_columns(Z)
-    with pytest.raises(InputError, match="put the model outside the pipeline"):
-        piped.explain_columns(Z)
+    with pytest.raises(InputError, match=r"step 'pca' \(PCA\) makes features from several columns at once"):
+        mixing.explain_columns(Z[["a", "b"]].fillna(0.0))
 
 
 def test_a_long_call_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ class ColumnMethods(Methods):
         checked_choice("index", index, INDICES)
         rows = state.reader.read(X, "X", one=is_one_row(X))
         columns = state.columns.named_by(rows.names)
-        apart = columns.apart or Apart(columns.owners, columns.player_names)
+        apart = columns.apart or Apart(columns.owners, columns.player_names, columns.owners)
         if columns.apart is None:
             _check_nothing_is_mixed(state)
             values = values_of(state, rows.matrix, index, progress=progress, y=y)
@@ -86,11 +86,11 @@ class ColumnMethods(Methods):
 
 def _check_nothing_is_mixed(state: State) -> None:
     """Refuse a pipeline whose steps join columns: only features of CatBoost can be made again of mixed rows."""
-    joined = [name for name in state.columns.player_names if state.columns.owner_names.count(name) > 1]
-    if state.reader.pipeline is not None and joined and state.reader.ungrouped().n_players < len(state.columns.names):
+    step = getattr(state.reader.pipeline, "joining", None)
+    if step is not None:
         raise InputError(
-            f"the pipeline makes features of several columns at once, which play as {joined[0]!r}, and explain_columns "
-            "can tell apart only what CatBoost itself combines; put the model outside the pipeline"
+            f"the pipeline's step {step} makes features from several columns at once, and explain_columns can tell "
+            "apart only what CatBoost itself combines; use shap_values, which gives such columns one value together"
         )
 
 
@@ -132,5 +132,12 @@ def _game(state: State, apart: Apart) -> Combinations:
         why = "has no background" if not state.n_background else "has only the counts of its background, not the rows"
         raise InputError(f"explain_columns needs background rows, but this explainer {why}; give the rows as data")
     return Combinations(
-        state.forest, encode, model.sources, apart.owners, state.kept.rows, state.kept.shares, state.settings
+        state.forest,
+        encode,
+        model.sources,
+        apart.read,
+        len(apart.names),
+        state.kept.rows,
+        state.kept.shares,
+        state.settings,
     )
