@@ -41,7 +41,7 @@ fn explain(explainer: &Explainer, cells: &[f64], index: Index, engine: Engine, j
     explainer.explain(&rows(cells), index, engine, job).expect("values")
 }
 
-/// Compiling the trees, coding the background, and the index of each row in each unit, counted.
+/// Compiling the trees, coding the background, and counting the outcome of each row in each unit.
 fn background(c: &mut Criterion) {
     let mut group = c.benchmark_group("background");
     let job = Job::new(1);
@@ -57,7 +57,7 @@ fn background(c: &mut Criterion) {
     }
 }
 
-/// The first call of an index on a counted background: the transform, and tables filled, for a single row.
+/// The first call of an index on a counted background: the transform and the filling of tables, for a single row.
 fn tables(c: &mut Criterion) {
     let mut group = c.benchmark_group("tables");
     let job = Job::new(1);

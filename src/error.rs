@@ -53,7 +53,7 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// The requested engine cannot explain this forest, or not within the memory limit.
+    /// The requested engine cannot explain this forest.
     #[error("engine \"{engine}\" {why}")]
     EngineCannot {
         /// The engine's name, as [`Engine::name`](crate::Engine::name) gives it.

@@ -2,10 +2,11 @@
 
 use crate::error::{Argument, Error, Result};
 
-/// A tree over the players. Its leaves are the players; the children of a node join it one by one, and for everybody
-/// outside of it as one block.
+/// A tree over the players, which are its leaves. Inside a node, its children join one by one; for everybody outside
+/// the node, they join together, as one block.
 ///
-/// Nodes are numbered: first the players, then the groups, each below the node that it is in, and last the root.
+/// Nodes are numbered: first the players, then the groups, and last the root. A group has a smaller number than the
+/// node around it.
 ///
 /// ```
 /// use arborshap::Hierarchy;
@@ -25,8 +26,9 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// A hierarchy of `n_players` players. `parent` has the node that each player and each group is in; the root is in
-    /// none. `ordered` says for each group, and last for the root, whether its children join in the order of their numbers.
+    /// A hierarchy of `n_players` players. `parent[i]` is the node that node i, a player or a group, is in; the root
+    /// has no entry. `ordered` says for each group, and last for the root, whether its children join in the order of
+    /// their numbers.
     pub fn new(n_players: usize, parent: Vec<u32>, ordered: Vec<bool>) -> Result<Self> {
         let wrong = |problem: String| Err(Error::input(Argument::Players, problem));
         let root = parent.len();

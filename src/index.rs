@@ -74,7 +74,7 @@ impl Index {
     }
 }
 
-/// What an index of pairs has on its diagonal.
+/// What stands on the diagonal of an index of pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Diagonal {
     /// The player's effect when it joins alone.

@@ -1,4 +1,4 @@
-//! A piece of work: its threads, how far it has come, and whether it should stop.
+//! The threads of a call, how far it has come, and whether it should stop.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,10 +8,11 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::sync::locked;
 
-/// A piece of work: the threads that do it, how far it has come, and whether it should stop.
+/// The threads that do the work of a call, how far the work has come, and whether it should stop.
 ///
-/// Share it between the thread that calls and a thread that watches: the one passes it to calls of this crate, the
-/// other asks for [`fraction`](Self::fraction) and may [`cancel`](Self::cancel).
+/// One thread passes the job to a call of this crate. Another may watch it meanwhile, with
+/// [`fraction`](Self::fraction), and [`cancel`](Self::cancel) it. A job can serve several calls, but once cancelled, it
+/// stays cancelled.
 ///
 /// ```
 /// let job = arborshap::Job::new(2);
@@ -24,8 +25,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job for up to `threads` threads. More than a few threads per core are not started; one thread means the
-    /// calling thread itself.
+    /// A job for up to `threads` threads, but at most four per core. If `threads` is 0 or 1, the calling thread does
+    /// the work itself.
     #[must_use]
     pub fn new(threads: usize) -> Self {
         Self { workers: Workers::new(threads), progress: Progress::default() }

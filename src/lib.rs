@@ -16,7 +16,7 @@
 //! # Example
 //!
 //! ```
-//! use arborshap::forest::{Forest, ForestArrays};
+//! use arborshap::forest::ForestArrays;
 //! use arborshap::{Engine, Explainer, Index, Job, Rows};
 //!
 //! // The paper's first example, h(x) = 1 if x0 > 0 and x1 > 0, else 0, as one tree of five nodes.
@@ -47,10 +47,10 @@
 //!
 //! * [`Forest`]: the model, in one format for all libraries. Module [`forest`] holds its parts, and two ways to make it:
 //!   from [`Tree`](forest::Tree)s, or from flat arrays.
-//! * [`Rows`]: a borrowed matrix of `f32` or `f64`. NaN is a value like any other.
-//! * [`Players`]: which features are replaced together.
-//! * [`Explainer`]: the compiled forest with its background. [`Explainer::builder`] makes one; it can be saved and
-//!   loaded, with [`Notes`], and shared between threads.
+//! * [`Rows`]: a borrowed matrix of `f32` or `f64`. Cells may be NaN; each split says where such a row goes.
+//! * [`Players`]: which features form one player, and so are replaced together.
+//! * [`Explainer`]: the compiled forest with its background. [`Explainer::builder`] makes one. An explainer can be
+//!   saved with [`Notes`] and loaded again, and threads can share it.
 //! * [`Index`]: which index of the game to compute; [`Engine`]: how. [`Explainer::plan`] says how a call would be carried
 //!   out, as a [`Plan`].
 //! * [`SetIndex`]: indices of sets of players of any size, for the sets that [`PlayerSets`] lists; [`Hierarchy`]: groups
@@ -59,11 +59,12 @@
 //! * [`Intake`] and [`Background`]: backgrounds that come in parts, perhaps on several machines.
 //! * [`Error`]: what can go wrong, with fields to match on.
 //!
-//! Results are bitwise the same for any number of threads.
+//! Results are flat vectors in row-major order; each method documents its shape, such as `(rows, players, outputs)`.
+//! They are bitwise the same for any number of threads.
 //!
 //! # Features
 //!
-//! * `python` (off by default): the native module of the Python package of the same name.
+//! * `python` (off by default): adds the native module of the Python package `arborshap`. Rust callers do not need it.
 
 mod background;
 mod container;

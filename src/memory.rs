@@ -43,8 +43,8 @@ impl Zero for u128 {}
 
 /// `vec![0; len]`, but an [`Error::Memory`] instead of an abort if there is no such memory.
 ///
-/// The system hands out large memory as zeros, so nothing is written here. The threads that fill the memory touch it
-/// first, each its own part; for a result of gigabytes that is a third of the whole time.
+/// The system hands out large memory as zeros, so nothing is written here. The threads that fill the memory are the
+/// first to touch it, each its own share; for a result of gigabytes, the first touch takes a third of the whole time.
 #[expect(unsafe_code, reason = "only the allocator itself can be asked for zeros and say no")]
 #[expect(clippy::same_length_and_capacity, reason = "it was allocated for exactly that many")]
 pub(crate) fn zeroed<T: Zero>(what: &str, len: usize) -> Result<Vec<T>> {

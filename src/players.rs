@@ -19,7 +19,7 @@ impl Players {
         Self { map: (0..n_features as u32).collect(), count: n_features }
     }
 
-    /// Takes the player of each feature; players are numbered `0..count`.
+    /// Groups features: `map[i]` is the player of feature `i`, and players are numbered `0..count`.
     ///
     /// ```
     /// use arborshap::Players;
@@ -38,7 +38,7 @@ impl Players {
         Ok(Self { map, count })
     }
 
-    /// $\mathcal{I}$ of a feature.
+    /// The player of a feature, $\mathcal{I}(i)$. Panics if there is no such feature.
     #[inline]
     #[must_use]
     pub fn of(&self, feature: usize) -> usize {

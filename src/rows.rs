@@ -23,7 +23,7 @@ impl<'a> From<&'a [f64]> for Cells<'a> {
     }
 }
 
-/// A row-major matrix: `len` rows of `width` cells. NaN and infinities are ordinary values.
+/// A row-major matrix: `len` rows of `width` cells, which may be NaN or infinite.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {
     cells: Cells<'a>,
@@ -75,7 +75,8 @@ impl<'a> Rows<'a> {
         self.cells
     }
 
-    /// One cell.
+    /// One cell as an `f64`. The column must be below [`width`](Self::width), which is not checked; a position behind
+    /// the last cell panics.
     #[inline]
     #[must_use]
     pub fn get(&self, row: usize, column: usize) -> f64 {
@@ -86,7 +87,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows `start..end`.
+    /// The rows `start..end`. Panics if they are out of range.
     #[must_use]
     pub fn slice(&self, start: usize, end: usize) -> Self {
         let (a, b) = (start * self.width, end * self.width);

@@ -6,8 +6,8 @@
 //!
 //! $$\partial_T = (-1)^{|T \cap S|}\; t^{a} (1-t)^{c}, \qquad a = |F \setminus T|, \quad c = |S \setminus T|,$$
 //!
-//! and nothing for other sets. An index is the integral of that over some measure $\mu_l$, so all that the engines need to
-//! know of an index are the numbers
+//! and 0 for all other sets. An index is the integral of that over some measure $\mu_l$, so all that the engines need
+//! to know of an index are its moments
 //!
 //! $$M_l(a, c) = \int t^a (1-t)^c \, d\mu_l(t).$$
 //!
@@ -22,7 +22,7 @@ pub(crate) const MOST_ORDER: usize = 6;
 /// The Bernoulli numbers, with $B_1 = -1/2$.
 const BERNOULLI: [f64; MOST_ORDER] = [1.0, -0.5, 1.0 / 6.0, 0.0, -1.0 / 30.0, 0.0];
 
-/// An index of sets of players. With sets of one player, these are values of players.
+/// An index of sets of players. Sets of one player give values of players.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SetIndex {
@@ -31,7 +31,8 @@ pub enum SetIndex {
     /// The aggregated Shapley interaction index (Bordt and von Luxburg): SII, with the interactions of larger sets shared
     /// out to their subsets by Bernoulli numbers, so that all sets sum to $h(x) - E[h(z)]$.
     KSii,
-    /// The Shapley-Taylor index (Sundararajan and others): the largest sets at $l (1-t)^{l-1}$, smaller ones at $t = 0$.
+    /// The Shapley-Taylor index (Sundararajan and others): for the largest sets, $t$ has density $l (1-t)^{l-1}$; for
+    /// smaller ones, $t = 0$.
     Stii,
     /// The faithful Shapley index (Tsai and others): the best approximation by sets of that size under Shapley's weights.
     Fsii,

@@ -1,6 +1,6 @@
-//! The room of `unsafe` code (except for one allocation in `memory`): it runs kernels with the widest vector instructions
-//! of the machine, reads tables at positions that are known to be in range, and has two single instructions that the
-//! language has no words for.
+//! The room of `unsafe` code (except for one allocation in `memory`): it runs kernels with the widest vector
+//! instructions of the machine, reads tables at positions that are known to be in range, and uses two instructions for
+//! which the language has no portable name.
 #![allow(unsafe_code)]
 
 /// A loop nest worth compiling for several instruction sets. `run` and everything it calls must be `#[inline(always)]`.

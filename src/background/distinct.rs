@@ -36,7 +36,7 @@ impl DistinctRows {
         })
     }
 
-    /// The rows of both; nothing if their codes are of different forests.
+    /// The rows of both; `None` if their codes are of different forests.
     pub(super) fn merge(&self, other: &Self) -> Option<Self> {
         with_codes!(&self.codes, ours => {
             let theirs = Code::unwrap(&other.codes)?;
@@ -45,7 +45,7 @@ impl DistinctRows {
         })
     }
 
-    /// These rows without those of another; nothing if not all of them are here.
+    /// These rows without those of another; `None` if not all of them are here.
     pub(super) fn subtract(&self, other: &Self) -> Option<Self> {
         with_codes!(&self.codes, ours => {
             let theirs = Code::unwrap(&other.codes)?;
@@ -59,7 +59,7 @@ impl DistinctRows {
         self.weights.len()
     }
 
-    /// The sum of all weights; nothing if it exceeds 128 bits.
+    /// The sum of all weights; `None` if it exceeds 128 bits.
     pub(super) fn total(&self) -> Option<u128> {
         self.weights.iter().try_fold(0_u128, |sum, &weight| sum.checked_add(weight))
     }
@@ -79,7 +79,7 @@ impl DistinctRows {
         CodedRows::from_row_major(columns, &self.codes, self.weights.len()).map_err(Error::damaged)
     }
 
-    /// The weights; none if all of them are one.
+    /// The weights; `None` if all of them are 1.
     pub(crate) fn weights(&self) -> Option<Vec<f64>> {
         let unit = (-80.0_f64).exp2();
         let all_one = self.weights.iter().all(|&weight| weight == ONE);
@@ -114,7 +114,7 @@ fn sorted<C: Code>(codes: &[C], weights: &[u128], width: usize) -> (Vec<C>, Vec<
     (out, sums)
 }
 
-/// The rows of one sorted list without those of another, whose rows are all in the first; nothing otherwise.
+/// The rows of one sorted list without those of another; `None` unless all of these are in the first.
 fn without<C: Code>(a: (&[C], &[u128]), b: (&[C], &[u128])) -> Option<(Vec<C>, Vec<u128>)> {
     let width = a.0.len().checked_div(a.1.len()).unwrap_or(0);
     if b.0.len() != width * b.1.len() {
@@ -134,7 +134,7 @@ fn without<C: Code>(a: (&[C], &[u128]), b: (&[C], &[u128])) -> Option<(Vec<C>, V
     rest.peek().is_none().then_some((codes, weights))
 }
 
-/// Two sorted lists as one; nothing if they do not fit together.
+/// Two sorted lists merged into one; `None` if their rows differ in width, or if a sum of weights exceeds 128 bits.
 fn merged<C: Code>(a: (&[C], &[u128]), b: (&[C], &[u128])) -> Option<(Vec<C>, Vec<u128>)> {
     let width = [a, b].iter().find(|(_, weights)| !weights.is_empty()).map_or(0, |(codes, w)| codes.len() / w.len());
     if [a, b].iter().any(|(codes, weights)| codes.len() != width * weights.len()) {

@@ -12,7 +12,7 @@ use crate::job::Job;
 use crate::players::Players;
 use crate::rows::Rows;
 
-/// The most numbers that the counts of a forest may take; beyond, rows are kept instead. The limit is the same on every
+/// The most counts that a forest may have; if it has more, rows are kept instead. The limit is the same on every
 /// machine, so that parts from different machines fit together.
 const MOST_COUNTS: usize = 1 << 27;
 
@@ -53,7 +53,7 @@ impl Intake {
         Ok(Self { compiled, patterns, n_features: forest.n_features(), fingerprint })
     }
 
-    /// A background without rows: every merge may begin with it.
+    /// A background without rows, for example to begin a series of merges with.
     pub fn empty(&self) -> Result<Background> {
         let counted = self.compiled.all_tables && self.patterns.n_entries() <= MOST_COUNTS;
         let kept = if counted {
@@ -64,12 +64,12 @@ impl Intake {
         Background::new(self.fingerprint, 0, kept)
     }
 
-    /// A part of a background; its rows may have weights.
+    /// A part of a background with these rows; `weights`, if given, has one number per row.
     pub fn take(&self, rows: &Rows<'_>, weights: Option<&[f64]>, job: &Job) -> Result<Background> {
         self.add(self.empty()?, rows, weights, job)
     }
 
-    /// A background with more rows.
+    /// The background with these rows added to it.
     pub fn add(
         &self,
         background: Background,

@@ -1,8 +1,9 @@
-//! A background that comes in parts: each part is taken in by itself, anywhere, and parts are merged in any order.
+//! A background that comes in parts: each part can be taken in by itself, on any machine, and parts can be merged in
+//! any order.
 //!
 //! If every tree can have tables, all that is kept of a part is how many rows have each pattern. If not, the rows are
-//! kept as their codes, sorted, equal rows once. Counts and weights are whole numbers, so sums are exact: however rows
-//! are divided into parts, and in whatever order these are merged, the result is the same to the last bit.
+//! kept as their codes, sorted, and equal rows are kept once. Counts and weights are whole numbers, so sums are exact:
+//! however rows are divided into parts, and in whatever order these are merged, the result is the same to the last bit.
 
 mod distinct;
 mod intake;
@@ -63,7 +64,7 @@ impl Background {
         Ok(Self { fingerprint, len, kept })
     }
 
-    /// The weights of all rows together; without weights, the number of rows.
+    /// The sum of the weights of all rows; without weights, the number of rows.
     #[must_use]
     pub fn weight(&self) -> f64 {
         self.kept.weight().unwrap_or_default() as f64 / ONE as f64
@@ -81,13 +82,13 @@ impl Background {
         self.len == 0
     }
 
-    /// Whether only patterns were counted, instead of keeping rows.
+    /// Whether only the counts of patterns are kept, and no rows.
     #[must_use]
     pub fn is_counted(&self) -> bool {
         matches!(self.kept, Kept::Counts(_))
     }
 
-    /// The rows of both.
+    /// A background with the rows of both; an error if they were not taken in with the same forest and players.
     pub fn merge(self, other: Self) -> Result<Self> {
         other.expect_fingerprint(self.fingerprint)?;
         let kept = match (self.kept, other.kept) {
@@ -103,7 +104,7 @@ impl Background {
         Self::new(self.fingerprint, len, kept)
     }
 
-    /// The rows without those of a part that was merged into them before; exact, as merging is.
+    /// Undoes the merge with a part, exactly; an error if some rows of the part are not in this background.
     pub fn subtract(self, part: Self) -> Result<Self> {
         part.expect_fingerprint(self.fingerprint)?;
         let kept = match (self.kept, part.kept) {

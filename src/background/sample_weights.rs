@@ -53,7 +53,7 @@ fn power_of_two(number: f64) -> f64 {
     f64::from_bits(if exponent == 0 { 1 << bits.max(1).ilog2() } else { exponent })
 }
 
-/// Weights as whole numbers of 2^-80; an error if one of them is not.
+/// Weights as multiples of 2^-80; an error if one of them is no such multiple.
 pub(super) fn exact_weights(weights: &[f64]) -> Result<Vec<u128>> {
     let whole = |(row, &weight): (usize, &f64)| {
         let scaled = weight * ONE as f64;

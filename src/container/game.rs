@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::forest::{Forest, ForestArrays};
 use crate::players::Players;
 
-/// A file may have more players than features, but no more than this.
+/// A file may have up to this many players even if it has fewer features.
 const FEW_PLAYERS: usize = 1 << 12;
 
 pub(crate) fn write_game(out: &mut Writer, forest: &Forest, players: &Players) {

@@ -13,7 +13,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Checks the frame, finds the arrays, and checks that they hold such a thing.
+    /// Checks the frame, finds the arrays, and checks that they hold what `holds` says.
     pub(crate) fn new(bytes: &'a [u8], holds: &'static str) -> Result<Self> {
         let number = |at: usize, size: usize| {
             let mut wide = [0; 8];

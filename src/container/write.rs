@@ -11,7 +11,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Begins bytes that hold such a thing.
+    /// Begins the bytes of what `holds` says.
     pub(crate) fn new(holds: &str) -> Self {
         let mut writer = Self { bytes: vec![0; HEAD], n_arrays: 0 };
         writer.texts("holds", [holds]);

@@ -24,7 +24,7 @@ pub(crate) enum Absent {
 pub(crate) struct Reference {
     /// How many rows it has.
     pub(super) len: usize,
-    /// Whether it came in parts: then rows stand in the order of their codes, equal rows once.
+    /// Whether it came in parts; then rows are in the order of their codes, and equal rows are kept once.
     pub(super) merged: bool,
     pub(super) codes: Option<CodedRows>,
     pub(super) weights: Option<Vec<f64>>,

@@ -62,7 +62,7 @@ impl<'a> Builder<'a> {
         Self { background: Some(BackgroundChoice::Merged(background)), ..self }
     }
 
-    /// One weight for each row of [`background`](Self::background). By default, all rows weigh the same.
+    /// One weight for each row of [`background`](Self::background); without it, all rows weigh the same.
     pub fn weights(self, weights: &'a [f64]) -> Self {
         Self { weights: Some(weights), ..self }
     }

@@ -49,7 +49,7 @@ use crate::sync::once;
 use absent::Absent;
 use tables::TableCache;
 
-/// Explains rows of a forest; [`Explainer::builder`] makes one.
+/// Explains the predictions of a forest; [`Explainer::builder`] makes one.
 ///
 /// Against a background, the game is $\nu(S) = E_z[h(x \text{ on } S, z \text{ elsewhere})]$ over the players, and
 /// results are the exact index of that game: the mean over all pairs $(x, z)$. Without a background, players that have
@@ -206,7 +206,7 @@ impl Explainer {
         self.carry_out(&self.plan(rows.len(), index, engine)?, rows, job)
     }
 
-    /// [`explain`](Self::explain) by a plan that this explainer made for as many rows.
+    /// Like [`explain`](Self::explain), by a plan that [`plan`](Self::plan) of this explainer made for as many rows.
     pub fn carry_out(&self, plan: &Plan, rows: &Rows<'_>, job: &Job) -> Result<Vec<f64>> {
         rows.expect_width(Argument::Data, self.forest.n_features())?;
         if plan.n_rows != rows.len() {

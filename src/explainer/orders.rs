@@ -18,7 +18,7 @@ use crate::rows::Rows;
 use crate::set_index::SetIndex;
 use crate::sync::locked;
 
-/// Fewer rows than this have too few patterns to work all of them out.
+/// With fewer rows than this, working out all patterns costs more than it saves, because few of them occur.
 const TABLE_ROWS: usize = 64;
 
 impl Explainer {
@@ -100,7 +100,8 @@ impl Explainer {
         Ok(out)
     }
 
-    /// A rule of single players: by tables, `gains`, where they pay, and otherwise class by class.
+    /// Explains by a rule of single players: with tables of `gains` for trees that can have them, if there are enough
+    /// rows, and otherwise class by class.
     fn singles<R: orders::Rule>(
         &self,
         rows: RowSource<'_>,
@@ -148,7 +149,8 @@ impl Explainer {
             Absent::Background(reference) => {
                 let patterns = self.compiled.all_tables.then(|| self.patterns(job));
                 let leaves = self.compiled.trees.iter().map(CompiledTree::n_leaves).sum::<usize>();
-                // Counts have an entry for every pattern that could occur: of few rows, they are mostly zeros.
+                // Counts have an entry for every pattern that could occur. If there are few rows, most of them are
+                // zero.
                 let few = |n_entries: usize| n_entries <= leaves.saturating_mul(reference.len());
                 let wanted = patterns.filter(|patterns| reference.codes().is_none() || few(patterns.n_entries()));
                 if let Some(patterns) = wanted {

@@ -11,7 +11,7 @@ use crate::rows::Rows;
 impl Explainer {
     /// The Shapley values of every pair of a row and a background row: `(rows, background rows, players, outputs)`.
     ///
-    /// The pairs are with the explainer's own background, or with other rows; weights play no part.
+    /// Rows are paired with the explainer's own background or, if given, with other rows. Weights play no part.
     pub fn explain_pairs(&self, rows: &Rows<'_>, background: Option<&Rows<'_>>, job: &Job) -> Result<Vec<f64>> {
         self.pairs(rows, background, PairWalk::Shared, job)
     }

@@ -19,7 +19,7 @@ use crate::players::Players;
 pub(crate) struct Parts {
     pub(crate) forest: Forest,
     pub(crate) players: Players,
-    /// How codes must be laid out, if the codes and counts below are to mean the same.
+    /// The layout of codes that the codes and counts below were made with.
     pub(crate) layout: u64,
     /// None if the explainer is path-dependent.
     pub(crate) background: Option<BackgroundParts>,

@@ -22,8 +22,8 @@ const CHUNK: usize = 1 << 24;
 impl Explainer {
     /// The mean of an index over the rows of a population: `(players, outputs)`, or `(players, players, outputs)`.
     ///
-    /// The population was taken in with the same forest and players. Values of players sum to the mean prediction of the
-    /// population less that of the background.
+    /// The population must have been taken in with the same forest and players. Shapley values sum to the mean
+    /// prediction of the population less that of the background.
     pub fn explain_population(&self, population: &Background, index: Index, job: &Job) -> Result<Vec<f64>> {
         let cannot = |problem: &str| Err(Error::input(Argument::Background, problem));
         if self.reference().is_none() {

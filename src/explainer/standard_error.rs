@@ -12,17 +12,18 @@ use crate::index::Index;
 use crate::job::Job;
 use crate::rows::Rows;
 
-/// Parts of a background: enough for an error that is itself within about an eighth.
+/// Parts of a background: enough for a standard error that is itself accurate to about an eighth.
 const PARTS: usize = 30;
 /// Rows of the background that stand for all rows, if none are given.
 const OWN_ROWS: usize = 200;
 
 impl Explainer {
-    /// The standard error of each number that [`explain`](Self::explain) gives, because the background is a sample.
+    /// The standard error of each number that [`explain`](Self::explain) gives, if the background is a sample of a
+    /// larger population.
     ///
-    /// Background row r is in part r modulo 30, or a part of its own if there are fewer rows. A background that came in
-    /// parts has lost the order of its rows and is refused. Without `rows`, up to 200 rows of the background itself are
-    /// explained.
+    /// The background is divided into 30 parts, and row r is in part r modulo 30; with fewer rows than that, each is a
+    /// part. A background that came in parts has lost the order of its rows and is refused. Without `rows`, up to 200
+    /// rows of the background itself are explained.
     pub fn standard_error(&self, rows: Option<&Rows<'_>>, index: Index, job: &Job) -> Result<Vec<f64>> {
         if let Some(rows) = rows {
             rows.expect_width(Argument::Data, self.forest.n_features())?;
@@ -62,7 +63,8 @@ struct Spread {
     n_parts: usize,
     weight: f64,
     squared_weight: f64,
-    /// Sums of the differences: times the weight, times the squared weight; and of their squares, times the latter.
+    /// Three sums: of the differences times the weight, of the differences times the squared weight, and of the squared
+    /// differences times the squared weight.
     sums: Vec<[f64; 3]>,
 }
 
@@ -96,7 +98,7 @@ impl Spread {
     }
 }
 
-/// Every so many rows of a background.
+/// Every n-th row of a background.
 struct Part {
     codes: CodedRows,
     weights: Option<Vec<f64>>,

@@ -73,7 +73,7 @@ impl Explainer {
         })
     }
 
-    /// Writes what tables give that are built for this call alone to `out`, which is all zeros.
+    /// Builds tables for this call alone, and writes what they give to `out`, which is all zeros.
     pub(super) fn by_tables_of(&self, gains: &dyn LeafGains, task: &Task<'_>, out: &mut [f64]) -> Result<()> {
         let (patterns, weights) = (self.patterns(task.job), self.pattern_weights(task.job)?);
         let batches = PatternTables::batches(patterns, task, self.memory_limit);

@@ -3,7 +3,7 @@
 use super::flat::{FlatForest, flag};
 use super::{Forest, Missing, Node, Precision, Rule, Split, Test, Tree};
 
-/// The arrays of a [`FlatForest`], owned.
+/// The arrays of a [`FlatForest`], owned; the field of the same name there says what each of them is.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(missing_docs, reason = "each array is described by its namesake in `FlatForest`")]
 pub struct ForestArrays {

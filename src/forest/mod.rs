@@ -108,7 +108,7 @@ impl Forest {
     /// A forest over `n_features` features, with as many outputs as there are base values.
     ///
     /// An error names the tree and the node of the first problem: a cycle, a child with two parents, a node that no
-    /// path reaches, an index out of range, a NaN threshold, or a leaf value that is not finite.
+    /// path reaches, a position out of range, a NaN threshold, or a leaf value that is not finite.
     pub fn new(trees: Vec<Tree>, n_features: usize, base: Vec<f64>) -> Result<Self> {
         Self::from_trees(trees.into_iter().map(Ok), n_features, base)
     }

@@ -42,7 +42,7 @@ pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<u
     }
 }
 
-/// The depth of a valid tree whose parents are numbered before their children; nothing for any other tree.
+/// The depth of a valid tree whose parents are numbered before their children; `None` for any other tree.
 fn in_order(tree: &Tree, n_features: usize, width: usize) -> Option<usize> {
     if tree.cover.as_ref().is_some_and(|cover| !cover.iter().all(|&cover| is_weight(cover))) {
         return None;

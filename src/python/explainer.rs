@@ -249,7 +249,7 @@ impl PyExplainer {
         guarded(py, || self.explainer.plan(n_rows, index, engine)).map(PyPlan::from)
     }
 
-    /// The sets of up to `order` players that share a path: (sets, order), with -1 in the places that are left.
+    /// The sets of up to `order` players that share a path: (sets, order), with -1 in unused places.
     fn player_sets<'py>(&self, py: Python<'py>, order: usize) -> PyResult<Bound<'py, PyArrayDyn<i32>>> {
         let (players, n) = run(py, Effort::Long(1), None, |_| set_players(&self.explainer, order))?;
         array(py, players, &[n, order])

@@ -27,7 +27,7 @@ pub(super) fn set_index_named(py: Python<'_>, name: &str, parameters: &[f64]) ->
     })
 }
 
-/// The players of each set, with -1 in the places that are left, and their number and width.
+/// The players of each set, with -1 in unused places, and the number of sets.
 pub(super) fn set_players(explainer: &Explainer, order: usize) -> crate::error::Result<(Vec<i32>, usize)> {
     let sets = explainer.player_sets(order)?;
     let mut players = vec![-1; sets.len() * order];

@@ -1,4 +1,4 @@
-//! Work off the interpreter: the lock is released, Ctrl-C is heard, panics are caught, progress is reported.
+//! Work without the interpreter: its lock is released, Ctrl-C is noticed, panics are caught, progress is reported.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, mpsc};

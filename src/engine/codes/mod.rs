@@ -31,8 +31,9 @@ pub(crate) struct CodeTest {
 }
 
 impl CodeTest {
-    /// The test that values up to the cut of a rank pass, which have the codes 1 ..= rank, and perhaps missing values. In
-    /// wrapping arithmetic the missing code comes right before code 0, which no value has.
+    /// The test of a split at the cut of this rank. Values up to the cut pass, which have the codes 1 ..= rank, and so
+    /// do missing values if `missing_left` says so. In wrapping arithmetic the missing code comes right before code 0,
+    /// which no value has.
     pub(crate) fn at(column: u32, rank: u32, missing_left: bool) -> Self {
         match (missing_left, rank) {
             (true, 0) => Self { column, lo: u32::MAX, span: 0 },

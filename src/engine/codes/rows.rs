@@ -76,7 +76,7 @@ impl CodedRows {
         });
     }
 
-    /// The same for one test; no row of a set beyond the last passes.
+    /// The same for one test. If the set is beyond the last one, no row passes.
     #[inline(always)]
     pub(crate) fn passing_one(&self, set: usize, test: CodeTest) -> u64 {
         if set >= self.n_sets() {

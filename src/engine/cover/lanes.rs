@@ -1,15 +1,15 @@
 //! The loops of a walk, over rows that stand side by side for vector instructions.
 //!
 //! Arrays go node after node, and row after row within a node. The rows of a block are filled up to a multiple of
-//! [`LANES`], so that no loop has a rest.
+//! [`LANES`], so that no loop has a remainder.
 
 use super::nodes::Chance;
 
 /// Rows come in multiples of this.
 pub(super) const LANES: usize = 16;
 
-/// Where rows go at a split if its player has joined, for the left side and for the right: 1 there, and 0 to the other
-/// side. Rows that have failed the player further up get the share, because for them it has not joined.
+/// How likely each row goes to the left and to the right of a split if its player has joined: 1 for the row's own side,
+/// and 0 for the other. Rows that have failed the player further up get the shares, because for them it has not joined.
 #[inline(always)]
 pub(super) fn follow_sides(stands: u64, left: u64, shares: [f64; 2], out: [&mut [f64]; 2]) {
     let [to_left, to_right] = out;

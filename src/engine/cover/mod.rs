@@ -1,17 +1,18 @@
 //! Path-dependent values: no background, but the share of the training rows that went each way.
 //!
 //! A player that has not joined follows each of its splits with the share of training rows that did. On one path the
-//! players are then independent. Let $r_j$ be the product of the shares of player j's edges. If everybody has joined with
-//! probability t, the leaf is reached with a probability that is a product over the players of
+//! players are then independent. Let $r_j$ be the product of the shares of player j's edges. If every player has joined
+//! with probability t, the leaf is reached with a probability that is a product over the players of
 //!
 //! $$f_j(t) = t\,[\text{x satisfies j's splits}] + (1-t)\, r_j,$$
 //!
 //! and an index is an integral of its derivatives.
 //!
-//! The engine goes down a tree once for a block of rows, split by split. A row that has come by all splits of a player so
-//! far has the player joined with chance $\beta = t / (t + (1-t)\,r)$ (Bayes), so at the player's next split, with the
-//! shares $s_L$ and $s_R$, it goes left with chance $(1-\beta)\,s_L + \beta\,[\text{x goes left}]$. On the way down the walk
-//! carries P, the product of these chances; on the way up, B, the expected leaf below a node. A split then gives its player
+//! The engine goes down a tree once for a block of rows, split by split. If a row has satisfied all splits of a player
+//! so far, the player has joined with chance $\beta = t / (t + (1-t)\,r)$ (Bayes' rule). So at the player's next split,
+//! with the shares $s_L$ and $s_R$, the row goes left with chance $(1-\beta)\,s_L + \beta\,[\text{x goes left}]$. On
+//! the way down the walk carries P, the product of these chances; on the way up, B, the expected leaf below a node. A
+//! split then gives its player
 //!
 //! $$\pm s \int \beta'(t)\, P(t)\, \bigl(B_L(t) - B_R(t)\bigr)\, dt, \qquad \beta' = \frac{r}{(t + (1-t)\,r)^2},$$
 //!

@@ -2,10 +2,11 @@
 
 use crate::index::{Diagonal, Integral};
 
-/// More nodes than this are walked in several goes, so that the memory of a walk grows with the depth alone.
+/// If there are more nodes than this, the tree is walked several times, so that the memory of a walk grows with the
+/// depth alone.
 const MOST_NODES: usize = 16;
 
-/// Below this, a ratio is as good as none: the quotients that are taken of it would leave the range of float64.
+/// A factor below this counts as 0, because quotients with it would leave the range of float64.
 const NO_RATIO: f64 = 1e-100;
 
 /// A node of the quadrature rule. What a split gives at the node counts `weight * on` times for its player, and
@@ -18,7 +19,7 @@ pub(super) struct WalkNode {
     pub(super) off: f64,
 }
 
-/// The nodes of an index, in goes of similar size.
+/// The nodes of an index, in lists of similar size, one for each walk of the tree.
 pub(super) fn goes(integral: &Integral) -> Vec<Vec<WalkNode>> {
     let nodes = walk_nodes(integral);
     let goes = nodes.len().div_ceil(MOST_NODES).max(1);
@@ -60,11 +61,12 @@ impl WalkNode {
         self.t + (1.0 - self.t) * ratio
     }
 
-    /// By Bayes: a player that has joined certainly comes by, and one that has not comes by with chance `ratio`.
+    /// By Bayes' rule: with a player that has joined, the row certainly came here; with one that has not, with chance
+    /// `ratio`.
     #[inline(always)]
     pub(super) fn chance(self, ratio: f64) -> Chance {
         let factor = self.factor(ratio);
-        // Only without a chance to have joined, at t = 0. The limit is right: it is that of every other node.
+        // This happens only at t = 0 with a ratio of about 0. The limit is that of every other node for this ratio.
         if factor < NO_RATIO {
             return Chance { absent: 0.0, joined: 1.0, slope: 0.0 };
         }

@@ -1,8 +1,8 @@
 //! Pairs: what a split gives to its player together with each other player of the path.
 //!
 //! The gain of a split is a derivative by its own player. The derivative of that by another player of the path only
-//! replaces the other player's factor in the product by its slope. Below the split the other player may have splits too:
-//! these give the rest of the pair, because there it is the other way round.
+//! replaces the other player's factor in the product by its slope. Below the split the other player may have splits
+//! too: these give the rest of the pair, because there the two players have swapped roles.
 
 use super::lanes::{add_products, add_times, choose, mask};
 use super::levels::Standing;

@@ -235,7 +235,8 @@ fn leaves_of(tree: &CompiledTree, split: usize) -> Option<[usize; 2]> {
     }
 }
 
-/// What the sides of a split are worth that are the same for all rows and nodes; a single number serves all outputs.
+/// The worth of each side of a split that is a leaf or is skipped: it is the same for all rows and nodes. A single
+/// number serves all outputs.
 #[inline(always)]
 fn leaf_values<'a>(tree: &'a CompiledTree, met: &Met) -> [Option<&'a [f64]>; 2] {
     let children = children(tree, met.split);

@@ -4,13 +4,14 @@
 //! satisfies all others. Rows go down a tree as lists, which divide at a split, so nothing is spent on leaves that no
 //! row reaches, and trees may be of any depth.
 //!
-//! If S is one player, a background row matters at the leaves where it fails nobody but that player, so one walk in which
-//! a row may fail one player serves all players at once. What it finds are steps over the codes of each player: rows
-//! only look their own code up. If S is a pair, one of the two is free to fail, and the steps are rectangles. If S is all
-//! players but one, the roles are swapped: the rows that are explained walk, and the background is a histogram of codes.
+//! If S is one player, a background row matters at the leaves where it fails nobody but that player, so one walk in
+//! which a row may fail one player serves all players at once. What it finds are steps over the codes of each player:
+//! rows only look their own code up. If S is a pair, every row may also fail one of the two players freely, and the
+//! steps are rectangles. If S is all players but one, the roles are swapped: the rows that are explained walk, and the
+//! background is a histogram of codes.
 //!
-//! A player has codes to take steps over if all its splits read one column of codes. Groups of features and categories
-//! that are asked for in different sets have several; for them, the walk of any coalition does the work.
+//! A player has codes to take steps over if all its splits read one code column. Groups, and features whose splits have
+//! different category sets, have several; for them, the walk of any coalition does the work.
 //!
 //! | file | what |
 //! |---|---|
@@ -57,7 +58,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) job: &'a Job,
 }
 
-/// Trees are summed in at most so many shares, then share after share: the same order for any number of threads.
+/// Trees are summed in at most this many shares, then share after share: the same order for any number of threads.
 const SHARES: usize = 8;
 /// Rows that go down a tree together.
 const TOGETHER: usize = 1 << 16;

@@ -1,4 +1,4 @@
-//! Coalitions of one player and each of some others: the background walks, free to fail the first.
+//! Coalitions of one player and each of some others: the background walks, and may always fail the first.
 //!
 //! With both players from the row, a leaf gives its value to the codes of a rectangle, times the background that fails
 //! nobody else. What is added here is the difference to the coalition of the first player alone, so only leaves with the

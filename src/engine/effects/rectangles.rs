@@ -1,8 +1,8 @@
 //! Sums over the rectangles that a point lies in, for many rectangles and points.
 //!
-//! A line sweeps over the positions of the first player. A rectangle is added to the line where it begins and taken away
-//! where it ends, and a point is read off when the line is there. Many more rectangles come than points, so a change of
-//! the line is two additions, and reading it takes a sum over blocks.
+//! A line sweeps over the positions of the first player. A rectangle is added to the line where it begins and taken
+//! away where it ends, and a point is read off when the line is there. There are many more rectangles than points, so
+//! changing the line is cheap, two additions, and reading it takes a sum over blocks.
 
 use crate::engine::compiled::Leaf;
 
@@ -65,8 +65,8 @@ impl Rectangles {
         }
     }
 
-    /// The rectangles that begin (twice their number) or end (that and 1) at each position, position after position, and
-    /// where those of each position start.
+    /// Where the changes at each position start, and the changes, position after position: `2 r` if rectangle r begins
+    /// there, and `2 r + 1` if it ends.
     fn changes(&self, most: usize) -> (Vec<usize>, Vec<u32>) {
         let mut starts = vec![0; most + 4];
         for &[from, to, ..] in &self.sides {

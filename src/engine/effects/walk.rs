@@ -1,4 +1,4 @@
-//! The walk of rows down a tree, in which a row may fail one player, and always one that is free.
+//! The walk of rows down a tree, in which a row may fail one player and, besides, the free player if there is one.
 
 use std::ops::Range;
 

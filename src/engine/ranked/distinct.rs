@@ -1,4 +1,4 @@
-//! The distinct ones of many patterns.
+//! Finding the distinct patterns among many.
 
 use super::walk::Pattern;
 
@@ -56,7 +56,7 @@ macro_rules! word {
 word!(u32, 0x9E37_79B1);
 word!(u64, 0x9E37_79B9_7F4A_7C15);
 
-/// A hash table that is cleared by what it holds.
+/// A hash table; clearing it touches only the slots that are in use.
 pub(super) struct Distinct<P> {
     /// A pattern, and its number plus one.
     slots: Vec<(P, u32)>,
@@ -74,7 +74,7 @@ impl<P: Word> Distinct<P> {
         &self.patterns
     }
 
-    /// Finds the distinct ones of patterns with so many `bits`; calls `number(row, number of its pattern)`.
+    /// Finds the distinct patterns among `all`, which are `bits` wide; calls `number(row, number of its pattern)`.
     #[inline(always)]
     pub(super) fn find(&mut self, bits: usize, all: &[P], mut number: impl FnMut(usize, u32)) {
         for &place in &self.places {
@@ -82,7 +82,7 @@ impl<P: Word> Distinct<P> {
         }
         self.patterns.clear();
         self.places.clear();
-        // Few players have a slot for each pattern, which saves the hash.
+        // With few players, every pattern has a slot of its own, which saves the hash.
         let size = (2 * all.len()).next_power_of_two().max(64);
         let own_slots = 1_usize.checked_shl(bits as u32).is_some_and(|patterns| patterns <= 4 * size);
         let size = if own_slots { 1 << bits } else { size };

@@ -1,7 +1,7 @@
 //! A leaf with many players: the pairs of distinct patterns that meet.
 //!
 //! Rows with the same pattern are worked out once, and background rows with the same pattern count together. Background
-//! patterns are found by the players nearest to the root, of which a row fails many, so that most pairs that cannot meet
+//! patterns are sorted by the players nearest to the root. A row fails many of these, so most pairs that cannot meet
 //! are never looked at.
 
 use super::coefficients::{Coefficients, moment};
@@ -15,7 +15,7 @@ use crate::engine::compiled::MAX_PLAYERS;
 use crate::index::{Index, Pairs, Singles};
 use crate::weights::Weights;
 
-/// Background patterns are found by this many players nearest to the root.
+/// Background patterns are sorted by this many players nearest to the root.
 const NEAR: usize = 6;
 const BUCKETS: usize = 1 << NEAR;
 /// Patterns of a block, and blocks that are tested together.

@@ -38,7 +38,8 @@ pub(super) struct Site {
     pub(super) others: u32,
     /// The numbers of the children that are leaves.
     pub(super) leaves: [Option<u32>; 2],
-    /// Where the split's pattern is kept on the way down, and where that of its left child; the right one's comes next.
+    /// Where the split's pattern is kept on the way down, and where that of its left child is; that of the right child
+    /// comes next.
     pub(super) slot: u32,
     pub(super) child_slot: u32,
     /// The step after the split's subtree.

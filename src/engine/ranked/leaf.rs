@@ -1,10 +1,11 @@
 //! A leaf with more players than tables of splits may have, by ranked counts of its own: only for the sets of players that
 //! rows ask for.
 //!
-//! A row that fails the players S asks for A[S], for C[S], and for C[S ∪ p] with every other player p. The background and
-//! what is asked for go down together, player by player from the last position on. At a player that a set has, the
-//! background rows that fail it stay behind; where nothing is asked for, nobody goes. The players nearest to the root are left to a tile of ranked
-//! counts, unless so little is asked for that the background rows are looked at one by one.
+//! A row that fails the players S asks for A[S], for C[S], and for C[S ∪ p] with every other player p. The background
+//! and what is asked for go down together, player by player from the last position on. At a player that is in a set,
+//! the background rows that fail it are left behind; where nothing is asked for, nobody goes. The players nearest to
+//! the root are left to a tile of ranked counts, unless so little is asked for that the background rows are looked at
+//! one by one.
 
 use std::ops::Range;
 
@@ -35,7 +36,7 @@ struct Query {
 }
 
 const OWN: u16 = u16::MAX;
-/// So many pairs of sets and background patterns take as long as a tile.
+/// This many pairs of a set and a background pattern take as long as a tile.
 const DIRECT: usize = 256;
 
 /// What rows get at a leaf.

@@ -16,9 +16,10 @@ use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::task::BackgroundRows;
 use crate::simd::{Kernel, widest};
 
-/// Entries of the tables of a pass, about. They stay in the cache, but every pass has to add up the gains of its whole path.
+/// About how many entries the tables of a pass have: few enough to stay in the cache, but not fewer, because every pass
+/// has to add up the gains of its whole path.
 const ENTRIES: usize = 1 << 16;
-/// The same of a tree so deep that the way from the root costs more than the cache saves.
+/// The same for a tree that is so deep that the way from the root costs more than the cache saves.
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
 const SPLITS: usize = 64;
@@ -26,7 +27,7 @@ const SPLITS: usize = 64;
 const JOINED_ROWS: usize = 1 << 20;
 const MOST_JOINED_ROWS: usize = 1 << 23;
 const JOINED: usize = 16;
-/// Every pass starts at the root, so no path may be gone along much more often than this.
+/// Every pass starts at the root, so no path should be walked much more often than this.
 const PASSES: usize = 64;
 
 /// Some items of a tree.

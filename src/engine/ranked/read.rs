@@ -1,7 +1,8 @@
 //! Some blocks of rows read what they get.
 //!
-//! What a row gains stands by position on the path, and is added to the sums of the players only when the way through the
-//! tree leaves the position for good. Several blocks go along together, so that a table that is in the cache is used by many rows.
+//! What a row gains is summed by position on the path, and is added to the sums of the players only when the walk
+//! leaves the position for good. Several blocks go along together, so that a table that is in the cache is used by many
+//! rows.
 
 use std::ops::Range;
 

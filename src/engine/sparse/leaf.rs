@@ -39,7 +39,7 @@ impl<'a> Gains<'a> {
         let mut gains = [[0.0; LANES]; N];
         let mut loss = 0.0;
         // A plain loop: a closure would not be compiled for the wide instructions. It is one loop for all background
-        // rows, since most of its time goes into its end, which the processor cannot foresee.
+        // rows, since most of the time is lost where a loop ends, which the processor does not foresee.
         let mut rest = at.met(x);
         while rest != 0 {
             let z = rest.trailing_zeros() as usize;
@@ -56,7 +56,8 @@ impl<'a> Gains<'a> {
             }
         }
         for n in 0..N {
-            // The sum is computed aside and stored whole, or the compiler would do it number by number.
+            // The sum is computed in a copy and stored as a whole; otherwise the compiler would not use vector
+            // instructions.
             let mut sum = sums[n];
             for j in 0..LANES {
                 sum[j] += value * if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
@@ -81,8 +82,8 @@ fn singles(index: Index, w: &Weights, k: usize) -> Vec<Singles> {
 /// What happens at the leaves of a tree.
 ///
 /// A row's gains are kept by position on the path, all players of a leaf side by side. They are added to the players
-/// themselves only when the walk leaves the position for good. So a leaf costs one vector addition, not one scattered
-/// over memory.
+/// themselves only when the walk leaves the position for good. So a leaf costs one vector addition, and no additions
+/// scattered over memory.
 pub(super) struct AtLeaf<'a> {
     gains: &'a Gains<'a>,
     tree: &'a CompiledTree,

@@ -47,8 +47,8 @@ impl Level {
         }
     }
 
-    /// Goes one edge further down than `above`; the edge belongs to the path's `at`-th player, who stands like this.
-    /// Returns whether any pair still meets.
+    /// Goes one edge further down than `above`; the edge belongs to the path's `at`-th player, whose standing below it
+    /// is given. Returns whether any pair still meets.
     #[inline(always)]
     pub(super) fn enter(&mut self, above: &Self, standing: &Standing, at: u32) -> bool {
         let mut any = 0;

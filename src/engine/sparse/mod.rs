@@ -1,10 +1,10 @@
 //! Sparse pairs: only the pairs of patterns that meet.
 //!
-//! This engine serves trees whose paths have too many players for tables, and calls with too few rows to pay for them.
-//! Pairs are kept as bits: on the way down the tree, bit z of a row's set says whether the row x and the background row z
-//! still meet, that is, whether no player has failed for both. One AND updates a row's pairs with 64 background rows at
-//! once, so a pair costs more than a bit only at the leaves where it meets. There $p \mathbin{|} b$ is full, hence $S_X$
-//! is the complement of $b$ and $S_Z$ is that of $p$: all pairs of one row share their $S_Z$.
+//! This engine serves calls with too few rows to pay for tables or ranked counts. A path may have up to 64 players.
+//! Pairs are kept as bits: on the way down the tree, bit z of a row's set says whether the row x and the background row
+//! z still meet, that is, whether no player has failed for both. One AND updates a row's pairs with 64 background rows
+//! at once, so a pair costs more than a bit only at the leaves where it meets. There $p \mathbin{|} b$ is full, hence
+//! $S_X$ is the complement of $b$ and $S_Z$ is that of $p$: all pairs of one row share their $S_Z$.
 //!
 //! | file | what |
 //! |---|---|
@@ -30,7 +30,7 @@ const SETS: usize = 2;
 /// Background rows that go down a tree together, one bit each.
 type Zs = [u64; SETS];
 
-/// Trees that are summed by themselves.
+/// Trees of a run, which is summed by itself.
 const GROUP: usize = 4;
 /// How many partial sums are held at once.
 const ROUND: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mu
     let x_sets = rows.len().div_ceil(SET);
     job.progress.begin(trees.len().div_ceil(GROUP) * x_sets);
 
-    // Each group of trees is summed by itself, then group after group: the same order for any threads and rows.
+    // Each run of trees is summed by itself, then run after run: the same order for any threads and rows.
     let pieces: Vec<(&[usize], usize)> =
         trees.chunks(GROUP).flat_map(|group| (0..x_sets).map(move |set| (group, set))).collect();
     for pieces in pieces.chunks(ROUND.max(x_sets)) {

@@ -1,7 +1,7 @@
 //! The tables of units: for each outcome of a unit, what a row with that outcome gets, cell by cell.
 //!
-//! A *cell* is a player and an output, or a pair of players and an output. The cells of one outcome stand side by side, so
-//! that all a row gains from a unit is on one or two cache lines.
+//! A *cell* is a player and an output, or a pair of players and an output. The cells of one outcome stand side by side,
+//! so that all a row gains from a unit is usually on one or two cache lines.
 
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) compiled: &'a Compiled,
     pub(crate) weights: &'a PatternWeights<'a>,
     pub(crate) index: Index,
-    /// Instead of what the index says, for an index of players.
+    /// What leaves give, if that is not what the index says; for an index of single players.
     pub(crate) instead: Option<&'a dyn LeafGains>,
 }
 

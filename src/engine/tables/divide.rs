@@ -148,7 +148,7 @@ fn position_or_push<T>(items: &mut Vec<T>, fits: impl Fn(&T) -> bool, new: T) ->
     })
 }
 
-/// What a leaf's pattern makes of the unit's outcome if exactly these decisions are taken.
+/// How an outcome of the unit becomes the leaf's pattern, if exactly these decisions are taken.
 fn masks(conditions: &[Condition], taken: u16, path_bits: u32) -> Masks {
     let mut masks = Masks { keep: 0, add: 0 };
     for (bit, condition) in conditions.iter().enumerate() {

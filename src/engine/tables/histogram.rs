@@ -80,7 +80,8 @@ impl Histogram {
         Ok(Self { sums, total })
     }
 
-    /// A description of what is invalid, if this is not a histogram of the forest: every unit counts every row once.
+    /// An error that describes what is invalid, unless this is a histogram of the forest: every unit counts every row
+    /// once.
     pub(crate) fn check(&self, forest: &PatternForest) -> Result<(), String> {
         let have = self.numbers().count();
         if have != forest.n_entries {
@@ -103,7 +104,7 @@ impl Histogram {
         merged.ok_or_else(|| "the counts do not fit together".into())
     }
 
-    /// Takes the counts of other rows away; nothing if not all of them were there.
+    /// Takes the counts of other rows away; `None` if not all of them were there.
     pub(crate) fn subtract(&mut self, other: &Self) -> Option<()> {
         self.combine(other, u64::checked_sub, u128::checked_sub)
     }

@@ -10,7 +10,7 @@ use crate::engine::task::Task;
 use crate::error::Result;
 
 impl PatternTables {
-    /// Adds the mean of the task's index over counted rows to `out`, which is like the result of one row.
+    /// Adds the mean of the task's index over counted rows to `out`, which has the shape of the result of one row.
     ///
     /// Runs are added one after another, so the bits depend neither on threads nor on how tables were batched.
     pub(crate) fn add_mean(

@@ -1,4 +1,4 @@
-//! The tables engine (`Engine::Pattern`): it costs n + m instead of n * m.
+//! The tables engine (`Engine::Pattern`, for trees that can have tables): it costs n + m instead of n * m.
 //!
 //! A row and a background row meet at a leaf only through their *patterns*: one bit for each player on the path, set if
 //! the row satisfies every split of that player. So the background is counted by pattern once. One transform per leaf
@@ -13,7 +13,6 @@
 //! | `tally` | counting rows |
 //! | `pattern_weights` | the weight of each background pattern of a leaf |
 //! | `transform` | from these weights to the worth of a row's pattern, for any index of games |
-//! | `cells` | how the cells of a result are numbered |
 //! | `leaf_gains` | other rules than those of indices, for tables of one call |
 //! | `build` | the tables of units: the worth of each of their outcomes |
 //! | `explain` | rows through the tables |

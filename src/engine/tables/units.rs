@@ -1,9 +1,9 @@
 //! A tree divided into units: bottom subtrees of a few leaves that share one table.
 //!
 //! What a leaf contributes depends on a row only through the row's pattern, one bit for each player on the path. A
-//! *unit* is a bottom subtree of height at most two. The *outcome* of a row there is its pattern on the path that
-//! leads to the unit, plus one bit for each of the unit's own decisions. The table is looked up by it, and the tables of its leaves are summed into one. That takes four times fewer look-ups
-//! than leaf by leaf.
+//! *unit* is a bottom subtree of height at most two. The *outcome* of a row there is its pattern on the path that leads
+//! to the unit, plus one bit for each of the unit's own decisions. The tables of the unit's leaves are summed into one,
+//! which a row looks up by its outcome. That takes up to four times fewer look-ups than leaf by leaf.
 
 use crate::engine::codes::CodeTest;
 
