@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # For a network that is slow or busy.
 export PIP_RETRIES := 10
 export PIP_TIMEOUT := 60
-# Makes a virtual environment; one that was left half made has no pip, and is made anew.
+# Makes a virtual environment. One that was left half made has no pip, so it is made again.
 venv = $1/bin/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $1
 # Whatever environment is active outside, maturin works in ours.
 export VIRTUAL_ENV := $(CURDIR)/.venv
@@ -47,7 +47,7 @@ test-python: target/wheel/.built ## Run only the Python tests, on the wheel
 	scripts/browser.sh
 	.venv/bin/python scripts/test_wheel.py target/wheel/*.whl
 
-# The models of libraries that would hold back the versions of others.
+# The models of libraries whose requirements would force older versions of others.
 MORE_TESTS := tests/python/models/test_others.py tests/python/models/test_other_boosters.py tests/python/models/test_onnx.py \
 	tests/python/models/test_margin.py tests/python/explain/test_definition.py tests/python/explain/test_axioms.py
 
@@ -265,7 +265,7 @@ target/wheel/.built: .venv/.ready $(PACKAGE_SOURCES)
 	.venvs/$*/bin/python -m pip install --quiet --group $*
 	touch $@
 
-# It borrows what is installed in `.venv`, and brings only what that lacks.
+# It uses what is installed in `.venv`, and installs only what is missing there.
 .venvs/tools/.ready: pyproject.toml .venv/.ready
 	.venvs/tools/bin/python -m pip --version >/dev/null 2>&1 || .venv/bin/python -m venv --clear .venvs/tools
 	.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sees to a Chromium with its driver, for the tests of the report. Where there is none it installs Debian's, if it may.
-# Never fails: without a browser those tests are skipped with a message, or fail where CI=true.
+# Makes sure that there is a Chromium with its driver, for the tests of the report. If there is none, installs Debian's,
+# if that is allowed. Never fails: without a browser, those tests are skipped with a message or, if CI=true, fail.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 

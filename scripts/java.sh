@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sees to a Java that Spark runs on, 17 or later. Where there is none it installs Debian's, if it may.
+# Makes sure that there is a Java for Spark, 17 or later. If there is none, installs Debian's if that is allowed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/debian.sh"
 

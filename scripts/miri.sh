@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Run tests of the core with every memory access checked. Where a nightly toolchain has Miri, by Miri; elsewhere, and
-# with --twin, by the twin that is built without unchecked reads and without vector instructions, and its tests once more
-# under valgrind's memcheck. Miri is some hundred times slower than the machine: it gets the small tests.
+# Run tests of the core with every memory access checked. If a nightly toolchain has Miri, it runs the small tests, since
+# it is some hundred times slower than the machine. Otherwise, and with --twin, all tests run on a twin that is built
+# without unchecked reads and without vector instructions, and the small tests of the real build run under valgrind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Run the Rust tests under AddressSanitizer and ThreadSanitizer, which need a nightly toolchain; the latter also needs the
-# standard library's sources, to see into it.
+# standard library's sources, to instrument it too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$(rustc -vV | sed -n 's/^host: //p')

@@ -1,7 +1,7 @@
 """Measure the cost of a row on one core, and the speed of two worker processes: `make bench-distributed`.
 
 The machine may be busy, so costs are processor time, which does not include waiting. The results are recorded, and
-written into docs/distributed.md with an estimate for a thousand million rows.
+written into docs/distributed.md with an estimate for a billion rows.
 """
 
 import argparse

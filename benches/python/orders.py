@@ -1,7 +1,7 @@
 """Interactions of order three beside shapiq's, and Owen values beside Shapley values: `make bench-orders`.
 
-All on one thread, in the time of the processor. shapiq explains row by row, so it explains a few rows, and its time is
-scaled to all of them. The values of these rows are compared.
+Everything runs on one thread, and times are processor times. shapiq explains row by row, so it explains a few rows, and
+its time is scaled to all of them. The values of these rows are compared.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""How well a plan foretells the time of a call, and whether it takes the fastest engine: `make bench-plans`.
+"""How well a plan predicts the time of a call, and whether it takes the fastest engine: `make bench-plans`.
 
-Every engine explains the same rows on one thread, by an explainer that has just been made. The time of the processor is
+Every engine explains the same rows on one thread, by an explainer that has just been made. Processor time is
 compared with the estimate of `explain_plan`. An engine that is estimated to take far longer than the plan is left out.
 """
 

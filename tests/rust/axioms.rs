@@ -30,7 +30,7 @@ fn sums(values: &[f64], n: usize, n_outputs: usize) -> Vec<f64> {
     values.chunks_exact(n * n_outputs).flat_map(|part| (0..n_outputs).map(move |k| sum(part, k))).collect()
 }
 
-/// The columns of a matrix taken from here and there: `columns[j]` is the old number of the new column j.
+/// A matrix with some columns of another: `columns[j]` is the old number of the new column j.
 fn columns(x: &Matrix, columns: &[usize]) -> Matrix {
     fn pick<T: Copy>(cells: &[T], width: usize, columns: &[usize]) -> Vec<T> {
         cells.chunks_exact(width).flat_map(|row| columns.iter().map(|&j| row[j])).collect()
@@ -229,8 +229,8 @@ proptest! {
         });
     }
 
-    /// The index of so many times a game is so many times its index: to the last bit where the factor costs no
-    /// rounding, however large or small it makes the numbers.
+    /// If a game is multiplied by a factor, so is its index: to the last bit if the factor costs no rounding, however
+    /// large or small it makes the numbers.
     #[test]
     fn homogeneity(mut c in choices()) {
         let case = Case::small(&mut c);

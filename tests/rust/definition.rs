@@ -9,7 +9,7 @@ use crate::support::forests::LARGEST_VALUE;
 use crate::support::inputs::Case;
 use crate::support::oracle::{Game, assert_definition};
 
-/// What the values of a case are of the order of.
+/// The order of magnitude of the values of a case.
 const SCALE: f64 = 5.0 * LARGEST_VALUE;
 
 fn games(case: &Case) -> Vec<Game> {

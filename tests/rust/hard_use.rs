@@ -25,7 +25,7 @@ fn forest(seed: u32) -> (Forest, Matrix) {
     (forest, rows)
 }
 
-/// After this, the callers wait for each other; it says nothing about speed.
+/// Callers that take longer than this are waiting for each other; it says nothing about speed.
 const HANG: Duration = Duration::from_secs(900);
 
 /// Runs the work on a thread of its own: what waits for itself would wait for ever.
@@ -40,7 +40,8 @@ fn without_waiting_for_ever(work: impl FnOnce() + Send + 'static) {
     worker.join().expect("no caller fails");
 }
 
-/// While our threads work for it, a worker of the caller's pool takes other calls of that pool on, of the same explainer.
+/// While our threads work for it, a worker of the caller's pool takes on other calls of that pool, to the same
+/// explainer.
 #[test]
 fn calls_from_a_rayon_pool() {
     without_waiting_for_ever(|| {

@@ -248,10 +248,11 @@ fn a_background_is_not_an_explainer() {
     assert!(error.to_string().contains("it holds an explainer, not a background"), "{error}");
 }
 
-/// Files of this version of the format, with rows and what must be said of them.
+/// Files of this version of the format, with rows and their expected values.
 ///
-/// If this fails because codes or patterns are laid out in another way, files of users would mean something else: count
-/// up the version of the format in `src/container/mod.rs`, and write these anew with `ARBORSHAP_GOLDEN=write`.
+/// If this fails because codes or patterns are laid out in another way, the files of users would change their meaning.
+/// Then raise the version of the format in `src/container/mod.rs`, keep the reader of the old version and these files,
+/// and write files of the new version under other names with `ARBORSHAP_GOLDEN=write`.
 #[test]
 fn files_of_this_version_keep_their_meaning() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rust/golden");

@@ -187,7 +187,7 @@ fn many_background_rows() {
     let explainer = alone(&forest, &z);
     let want = 5.0 * (3.0 - 1.0) / m as f64;
     for engine in ENGINES {
-        // The others look at every pair, and so many are not for a test.
+        // The others look at every pair, which would take too long for a test.
         let n = if engine == Engine::Pattern { 300 } else { 1 };
         let x = Matrix { cells: Cells::F32(vec![1.0; n]), len: n, width: 1 };
         for value in explain(engine, &explainer, &x, Index::Shapley, 2) {
@@ -244,7 +244,7 @@ fn chain_of_100_000_nodes() {
         .expect("no panic");
 }
 
-/// A chain of so many nodes whose last child leads back to the root, and one whose nodes were all given twice.
+/// A chain whose last child leads back to the root, and one whose nodes were all given twice.
 #[test]
 fn broken_chain_of_100_000_nodes() {
     let mut c = Choices::fixed(14, 400_000);

@@ -73,7 +73,7 @@ impl Parts {
         Self { nodes: self.nodes.iter().map(moved).collect(), ..self.clone() }
     }
 
-    /// The same tree with all leaves worth so many times more.
+    /// The same tree with all leaf values multiplied by a factor.
     pub(crate) fn times(&self, factor: f64) -> Self {
         Self { values: self.values.iter().map(|v| factor * v).collect(), ..self.clone() }
     }

@@ -62,7 +62,7 @@ pub(crate) struct Case {
     pub(crate) weights: Option<Vec<f64>>,
 }
 
-/// The most features of a case: the definition looks at two to the power of so many coalitions.
+/// The most features of a case: the definition looks at two to the power of this many coalitions.
 const MAX_FEATURES: usize = 6;
 
 impl Case {

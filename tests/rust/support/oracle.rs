@@ -16,7 +16,7 @@ pub(crate) struct Game {
 }
 
 impl Game {
-    /// The game whose worth for a coalition is what `add` adds to zeros, one number an output.
+    /// The game whose worth for a coalition is what `add` adds to zeros, one number per output.
     pub(crate) fn worth(n_players: usize, n_outputs: usize, mut add: impl FnMut(usize, &mut [f64])) -> Self {
         let mut worth = vec![0.0; n_outputs << n_players];
         worth.chunks_exact_mut(n_outputs).enumerate().for_each(|(coalition, worth)| add(coalition, worth));
