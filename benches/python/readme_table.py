@@ -41,10 +41,10 @@ def models(found: dict[str, Any]) -> str:
 
 HOW_TO_READ = """\
 Times include construction and values. Each is the best of two to seven measurements (of one, if that takes 20 s), in
-one run on the same model and rows, and every package uses all the cores it can. EXT means timed on fewer rows or trees
-and scaled up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by default it keeps 100
-rows. The run fails unless all values agree to 2e-5 of the largest, in all but at most one row in a thousand. If a peer
-is faster, the last column is below 1."""
+one run on the same model and rows, and every package uses all the cores it can. EXT (extrapolated) means timed on
+fewer rows or trees and scaled up. shap is given the whole background, `maskers.Independent(Z, max_samples=len(Z))`; by
+default it keeps 100 rows. The run fails unless all values agree to within 2e-5 of the largest value in at least 999 of
+1,000 rows. If a peer is faster, the last column is below 1."""
 
 SHAPIQ = """\
 shapiq computes on one thread, and asks woodelf if it is given 100,000 pairs of rows or more."""
@@ -86,10 +86,10 @@ forest of unlimited depth on 10 features. D is XGBoost on the digits dataset, wi
 
 {tables.peers_table(few)}
 
-Times include construction and values, and every package uses all the cores it can. The run fails unless the values
-agree to 2e-5 of the largest, in all but at most one row in a thousand. shap is given the whole background; by default
-it keeps 100 rows. EXT means timed on fewer rows or trees and scaled up. If a peer is faster, the last column is below
-1.
+Times include construction and values, and every package uses all the cores it can. The run fails unless the
+packages' values agree to within 2e-5 of the largest value in at least 999 of 1,000 rows. shap is given the whole
+background; by default it keeps 100 rows. EXT (extrapolated) means timed on fewer rows or trees and scaled up. If a peer
+is faster, the last column is below 1.
 
 {surroundings(few)}
 
