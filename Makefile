@@ -165,7 +165,7 @@ ten-million: .venv/.native ## Explain against ten million background rows whose 
 FUZZ_SECONDS ?= 60
 
 .PHONY: fuzz
-fuzz: .venv/.native ## Fuzz every file reader for FUZZ_SECONDS=60 each, and report what was tried and found
+fuzz: .venv/.native ## Fuzz the file readers for FUZZ_SECONDS=60 each, and report what was tried and found
 	.venv/bin/python -m pip install --quiet --group fuzz
 	.venv/bin/python scripts/fuzz.py $(FUZZ_SECONDS)
 
