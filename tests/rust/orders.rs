@@ -1,5 +1,6 @@
 //! Sets of players of any size and members of groups: against the definition, on deep trees, and bit by bit.
 
+use arborshap::forest::{Forest, Node, Output, Split, Tree};
 use arborshap::{Error, Explainer, Hierarchy, Index, Job, SetIndex};
 use proptest::prelude::*;
 
@@ -183,6 +184,44 @@ fn the_last_of_many_rows() {
             assert_close(&got, &all_members[row * row_members..][..row_members], SCALE, "members of a row by itself");
         }
     }
+}
+
+/// A tree with one path that asks for all features, against two rows of which one reaches its end.
+fn chain(c: &mut Choices, n_features: u32, n: usize) -> Case {
+    let split = |at: u32| Node::Split(Split::at(at, 0.0, 2 * at + 1, 2 * at + 2));
+    let nodes = (0..n_features).flat_map(|at| [split(at), Node::Leaf(at)]).chain([Node::Leaf(n_features)]);
+    let values = (0..=n_features).map(|at| f64::from(at) / 7.0 - 1.0).collect();
+    let (tree, width) = (Tree::new(nodes.collect(), values, Output::One(0)), n_features as usize);
+    let x = (0..n * width).map(|_| if c.one_in(2) { 1.0 } else { -1.0 }).collect();
+    Case {
+        forest: Forest::new(vec![tree], width, vec![0.0]).expect("a valid tree"),
+        players: arborshap::Players::single(width),
+        x: Matrix::new(x, width),
+        z: Matrix::new([vec![1.0; width], vec![-1.0; width]].concat(), width),
+        weights: None,
+    }
+}
+
+/// The last leaf gives numbers to thousands of sets for hundreds of classes.
+#[test]
+fn a_leaf_with_more_numbers_than_are_held_back() {
+    let case = chain(&mut Choices::fixed(3, 100_000), 20, 400);
+    let explainer = case.explainer();
+    let all = explain_sets(&explainer, &case.x, &SetIndex::Sii, 4, 1);
+    let per_row = all.len() / 400;
+    for row in [0, 1, 199, 399] {
+        let got = explain_sets(&explainer, &case.x.row(row), &SetIndex::Sii, 4, 1);
+        assert!(got.iter().any(|&value| value != 0.0));
+        assert_same(&got, &all[row * per_row..][..per_row], "a row by itself");
+    }
+}
+
+#[test]
+fn too_many_sets_are_refused() {
+    let explainer = chain(&mut Choices::fixed(3, 1_000), 60, 1).explainer();
+    assert_eq!(explainer.player_sets(2).expect("few sets").len(), 60 + 60 * 59 / 2);
+    let problem = explainer.player_sets(6).expect_err("more than 50 million sets").to_string();
+    assert!(problem.contains("choose a lower order, or join players into groups"), "{problem}");
 }
 
 #[test]

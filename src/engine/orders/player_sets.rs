@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::subsets::each_set;
+use super::subsets::{Subsets, each_set};
 use crate::engine::compiled::{Child, Compiled, CompiledTree, Path, Place};
 use crate::error::{Argument, Error, Result};
 use crate::set_index::MOST_ORDER;
@@ -25,6 +25,11 @@ pub struct PlayerSets {
 
 impl PlayerSets {
     pub(crate) fn new(compiled: &Compiled, order: usize) -> Result<Self> {
+        // A single path may have too many already; the empty set does not count.
+        let longest = compiled.max_path();
+        if Subsets::new(order, longest).count(longest) > MOST_SETS + 1 {
+            return Err(too_many(order));
+        }
         let mut numbers: HashMap<Key, u32> = (0..compiled.n_players as u32).map(|i| (key([i]), 0)).collect();
         for tree in compiled.trees.iter().filter(|_| order > 1) {
             add_sets(tree, order, &mut numbers)?;
@@ -76,6 +81,14 @@ fn key(players: impl IntoIterator<Item = u32>) -> Key {
     key
 }
 
+fn too_many(order: usize) -> Error {
+    let problem = format!(
+        "more than {MOST_SETS} sets of up to {order} players share a path of these trees; choose a lower order, or join \
+         players into groups"
+    );
+    Error::input(Argument::Option, problem)
+}
+
 /// A step of the way through a tree, depth first.
 enum Step {
     Enter(Child),
@@ -107,11 +120,7 @@ fn add_sets(tree: &CompiledTree, order: usize, sets: &mut HashMap<Key, u32>) -> 
                 }
             });
             if sets.len() > MOST_SETS {
-                let problem = format!(
-                    "more than {MOST_SETS} sets of up to {order} players share a path of these trees; choose a lower \
-                     order, or join players into groups"
-                );
-                return Err(Error::input(Argument::Option, problem));
+                return Err(too_many(order));
             }
         }
         stack.extend([Step::Enter(split.left), Step::Enter(split.right)]);
