@@ -597,12 +597,12 @@ def test_a_plan_says_what_would_run() -> None:
     plan = TreeExplainer(regressor(), rows(), engine="traversal").explain_plan(7)
     ways = (plan.trees_by_tables, plan.trees_by_counts, plan.trees_by_pairs, plan.trees_by_walk)
     assert ways == (0, 0, 0, 8)
-    assert str(plan).startswith("8 trees by the traversal: about ")
+    assert str(plan).startswith("8 trees by the traversal: ")
     chosen = TreeExplainer(regressor(), rows()).explain_plan(0, index="taylor")
     assert chosen.trees_by_tables + chosen.trees_by_counts + chosen.trees_by_pairs + chosen.trees_by_walk == 8
     counts = TreeExplainer(regressor(), rows(), engine="counts").explain_plan(7)
     assert counts.trees_by_counts == 8
-    assert str(counts).startswith("8 trees by ranked counts: about ")
+    assert str(counts).startswith("8 trees by ranked counts: ")
     for wrong in (-1, 1.5, True):
         with pytest.raises(InputError, match="n must be a number of rows"):
             TreeExplainer(regressor(), rows()).explain_plan(wrong)  # type: ignore[arg-type]

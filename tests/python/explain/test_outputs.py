@@ -441,7 +441,7 @@ def test_what_is_not_defined_is_refused() -> None:
     loss = TreeExplainer(model, X, model_output="log_loss")
     several = TreeExplainer(classifier("lightgbm, 3 classes").model, X, model_output="probability")
     for call in (several.taylor_values, several.shap_interaction_values, several.banzhaf_values):
-        with pytest.raises(InputError, match="only the Shapley values of pairs"):
+        with pytest.raises(InputError, match="which is done for Shapley values only"):
             call(X[:2])
     with pytest.raises(InputError, match="depends on the label of a row"):
         _ = loss.expected_value
