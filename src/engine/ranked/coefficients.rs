@@ -31,9 +31,14 @@ pub(super) mod moment {
     pub(in crate::engine::ranked) const PAIR: usize = 7;
 }
 
+/// Sets side by side: they differ in the players of the lowest positions, as the bits of 0 to 7 do.
+pub(super) const SETS: usize = 8;
+
 /// The coefficients of `D` moments for every $|S|$ and rank.
 pub(super) struct Coefficients<const D: usize> {
     ranks: Vec<[[f64; RANKS]; D]>,
+    /// By the number of players that all sets side by side have: rank after rank.
+    side_by_side: Vec<[[[f64; SETS]; D]; RANKS]>,
     beyond: Vec<Vec<[f64; D]>>,
 }
 
@@ -44,7 +49,18 @@ impl<const D: usize> Coefficients<D> {
         let at = |s: usize, j: usize| std::array::from_fn(|d| rule.moment(s as isize, d, j));
         let beyond = |s: usize| (RANKS..=MOST_PLAYERS).map(|j| at(s, j)).collect();
         let sizes = 0..=MOST_PLAYERS;
-        Self { ranks: sizes.clone().map(of).collect(), beyond: sizes.map(beyond).collect() }
+        let ranks: Vec<[[f64; RANKS]; D]> = sizes.clone().map(of).collect();
+        let set = |s: usize, d: usize, j: usize, set: usize| ranks[s + set.count_ones() as usize][d][j];
+        let sets =
+            |s: usize| std::array::from_fn(|j| std::array::from_fn(|d| std::array::from_fn(|i| set(s, d, j, i))));
+        let side_by_side = (0..=MOST_OTHERS).map(sets).collect();
+        Self { ranks, side_by_side, beyond: sizes.map(beyond).collect() }
+    }
+
+    /// Of sets side by side that have `s` players in common.
+    #[inline(always)]
+    pub(super) fn side_by_side(&self, s: usize) -> &[[[f64; SETS]; D]; RANKS] {
+        &self.side_by_side[s]
     }
 
     /// For a row that fails so many players that there is no rank for it.

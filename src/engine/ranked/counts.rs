@@ -1,6 +1,6 @@
 //! Ranked counts: for every set S of players, how many background rows fail none of S and 0, 1, 2, ... others.
 
-use super::coefficients::{Coefficients, RANKS};
+use super::coefficients::{Coefficients, RANKS, SETS};
 
 /// A sum of background rows: a count of fewer than 2^16 rows, or a weight.
 pub(super) trait Lane: Copy + Default + Send + Sync {
@@ -69,14 +69,19 @@ pub(super) const TILE_PLAYERS: usize = 9;
 /// Patterns whose moments are worked out together.
 pub(super) const CHUNK: usize = 64;
 
+/// Ranks of sets side by side.
+const LANES: usize = RANKS * SETS;
+
 /// Background rows that fail the same players, in one class.
 #[derive(Debug, Clone, Copy)]
 struct Entry<L> {
-    /// The class, and the failed players that a tile tells apart.
+    /// The class, and the failed players that a tile tells apart, except those that sets side by side differ in.
     at: u32,
+    /// The failed players that sets side by side differ in.
+    side: u16,
+    rank: u16,
     /// The other failed players.
     far: u32,
-    rank: u32,
     count: L,
 }
 
@@ -85,8 +90,8 @@ struct Entry<L> {
 /// All patterns of a tile fail the same *far* players, those that a tile does not tell apart. Few patterns occur in the
 /// background, so a tile starts from the entries that fail none of its far players, and only sums over the others.
 pub(super) struct Ranked<L> {
-    /// The lanes of the present tile, class after class.
-    lanes: Vec<[L; RANKS]>,
+    /// The lanes of the present tile, class after class: for sets side by side, rank after rank.
+    lanes: Vec<[L; LANES]>,
     players: usize,
     /// Patterns of a tile.
     size: usize,
@@ -126,7 +131,7 @@ impl<L: Lane> Ranked<L> {
     #[inline(always)]
     fn begin(&mut self, players: usize, classes: usize) {
         (self.players, self.size) = (players, TILE.min(1 << players));
-        self.lanes.resize(classes * self.size, [L::default(); RANKS]);
+        self.lanes.resize(classes * self.size.div_ceil(SETS), [L::default(); LANES]);
         self.entries.clear();
     }
 
@@ -134,9 +139,10 @@ impl<L: Lane> Ranked<L> {
     #[inline(always)]
     fn add(&mut self, class: usize, failed: usize, count: L) {
         self.entries.push(Entry {
-            at: (class * self.size + (failed & (self.size - 1))) as u32,
+            at: (class * self.size.div_ceil(SETS) + (failed & (self.size - 1)) / SETS) as u32,
+            side: (failed % SETS) as u16,
+            rank: failed.count_ones() as u16,
             far: (failed >> TILE_PLAYERS) as u32,
-            rank: failed.count_ones(),
             count,
         });
     }
@@ -152,12 +158,14 @@ impl<L: Lane> Ranked<L> {
     #[inline(always)]
     pub(super) fn tile(&mut self, first: usize) {
         let (start, end) = self.left(first >> TILE_PLAYERS);
-        self.lanes.fill([L::default(); RANKS]);
+        self.lanes.fill([L::default(); LANES]);
         for entry in &self.entries[start..end] {
-            let lane = &mut self.lanes[entry.at as usize][entry.rank as usize % RANKS];
-            *lane = lane.plus(entry.count);
+            let rank = &mut self.lanes[entry.at as usize].as_chunks_mut::<SETS>().0[entry.rank as usize % RANKS];
+            for (set, sum) in (0_u16..).zip(rank) {
+                *sum = sum.plus(if set & entry.side == 0 { entry.count } else { L::default() });
+            }
         }
-        for class in self.lanes.chunks_exact_mut(self.size) {
+        for class in self.lanes.chunks_exact_mut(self.size.div_ceil(SETS)) {
             sum_over(class);
         }
     }
@@ -194,56 +202,32 @@ impl<L: Lane> Ranked<L> {
         coefficients: &Coefficients<D>,
         out: &mut [[f64; CHUNK]; D],
     ) {
-        let n = CHUNK.min(self.size);
-        let lanes = &self.lanes[class * self.size + (first & (self.size - 1))..][..n];
-        let mut partial = [[[0.0; 4]; CHUNK]; D];
-        for (s, lanes) in lanes.iter().enumerate() {
-            let failed = (first + s).count_ones() as usize;
-            let coefficients = coefficients.of(failed);
+        let n = CHUNK.min(self.size).div_ceil(SETS);
+        let lanes = &self.lanes[class * self.size.div_ceil(SETS) + (first & (self.size - 1)) / SETS..][..n];
+        for (i, lanes) in lanes.iter().enumerate() {
+            let failed = (first / SETS + i).count_ones() as usize;
+            let coefficients = coefficients.side_by_side(failed);
+            let mut sums = [[0.0; SETS]; D];
             // No row that fails none of these players fails more than all others.
-            if self.players - failed < RANKS / 2 {
-                dots::<L, D, 2>(lanes, coefficients, s, &mut partial);
-            } else {
-                dots::<L, D, 4>(lanes, coefficients, s, &mut partial);
+            let ranks = lanes.as_chunks::<SETS>().0.iter().zip(coefficients).take(self.players - failed + 1);
+            for (lanes, coefficients) in ranks {
+                for d in 0..D {
+                    for s in 0..SETS {
+                        sums[d][s] += lanes[s].number() * coefficients[d][s];
+                    }
+                }
+            }
+            for d in 0..D {
+                out[d][i * SETS..][..SETS].copy_from_slice(&sums[d]);
             }
         }
-        for (out, partial) in out.iter_mut().zip(&partial) {
-            for s in 0..CHUNK {
-                out[s] = (partial[s][0] + partial[s][1]) + (partial[s][2] + partial[s][3]);
-            }
-        }
-    }
-}
-
-/// The first `4 Q` lanes times coefficients, in four sums.
-#[inline(always)]
-fn dots<L: Lane, const D: usize, const Q: usize>(
-    lanes: &[L; RANKS],
-    coefficients: &[[f64; RANKS]; D],
-    s: usize,
-    out: &mut [[[f64; 4]; CHUNK]; D],
-) {
-    let mut numbers = [[0.0; 4]; Q];
-    for q in 0..Q {
-        for i in 0..4 {
-            numbers[q][i] = lanes[4 * q + i].number();
-        }
-    }
-    for d in 0..D {
-        let mut sum = [0.0; 4];
-        for q in 0..Q {
-            for i in 0..4 {
-                sum[i] += numbers[q][i] * coefficients[d][4 * q + i];
-            }
-        }
-        out[d][s] = sum;
     }
 }
 
 /// For every player, `(h0, h1) -> (h0 + h1, h0)`: a set without the player meets rows of both kinds, a set with it meets
 /// only those that do not fail the player. Two players per pass.
 #[inline(always)]
-pub(super) fn sum_over<L: Lane>(h: &mut [[L; RANKS]]) {
+pub(super) fn sum_over<L: Lane, const N: usize>(h: &mut [[L; N]]) {
     let mut half = 1;
     while half < h.len() {
         if 2 * half < h.len() {
@@ -251,7 +235,7 @@ pub(super) fn sum_over<L: Lane>(h: &mut [[L; RANKS]]) {
                 let (a, b) = four.split_at_mut(2 * half);
                 let ((h0, h1), (h2, h3)) = (a.split_at_mut(half), b.split_at_mut(half));
                 for (((h0, h1), h2), h3) in h0.iter_mut().zip(h1).zip(h2).zip(h3) {
-                    for i in 0..RANKS {
+                    for i in 0..N {
                         let (a, b, c, d) = (h0[i], h1[i], h2[i], h3[i]);
                         let (ac, ab) = (a.plus(c), a.plus(b));
                         (h0[i], h1[i], h2[i], h3[i]) = (ac.plus(b.plus(d)), ac, ab, a);
@@ -262,7 +246,7 @@ pub(super) fn sum_over<L: Lane>(h: &mut [[L; RANKS]]) {
         } else {
             let (h0, h1) = h.split_at_mut(half);
             for (h0, h1) in h0.iter_mut().zip(h1) {
-                for i in 0..RANKS {
+                for i in 0..N {
                     (h0[i], h1[i]) = (h0[i].plus(h1[i]), h0[i]);
                 }
             }
