@@ -4,17 +4,17 @@
 
 use super::Circumstances;
 use crate::engine::compiled::{Compiled, CompiledTree, MAX_PLAYERS, Shape};
-use crate::engine::ranked::{most_others, most_players};
+use crate::engine::ranked::{GROUP, most_others, most_players};
 use crate::index::Index;
 
 /// Nanoseconds.
 mod price {
     /// A pair that meets at a leaf, for a row that has met the leaf.
-    pub(super) const HIT: f64 = 6.5;
+    pub(super) const HIT: f64 = 7.5;
     /// A row that meets a leaf at all.
     pub(super) const MET: f64 = 27.0;
     /// A node, 64 rows and 128 background rows.
-    pub(super) const NODE: f64 = 85.0;
+    pub(super) const NODE: f64 = 55.0;
     /// A split and a row, path-dependent.
     pub(super) const SPLIT: f64 = 2.0;
     /// The same at each quadrature node.
@@ -24,22 +24,27 @@ mod price {
     pub(super) const OTHER_NODE: f64 = 0.15;
     /// A node visited by the walk, for a pair.
     pub(super) const WALK: f64 = 12.0;
+    /// A tree, whatever it is like, by tables that have to be made or by ranked counts.
+    pub(super) const TREE: f64 = 2e4;
     /// A step of the transform: one entry, one axis, one quadrature node.
-    pub(super) const FOLD: f64 = 0.5;
-    /// A number of a table, written.
-    pub(super) const FILL: f64 = 2.5;
+    pub(super) const FOLD: f64 = 1.4;
+    /// A number of a table, written; most of it is the cost of fresh memory.
+    pub(super) const FILL: f64 = 7.0;
     /// A background row's index in a unit, counted.
     pub(super) const COUNT: f64 = 2.0;
-    /// A number of a table, looked up for a row.
-    pub(super) const LOOK: f64 = 0.8;
+    /// A number of a table, looked up for a row: if the tables of a tree stay in the cache, and if they do not.
+    pub(super) const LOOK: f64 = 0.4;
+    pub(super) const LOOK_FAR: f64 = 1.1;
     /// A leaf of ranked counts, whatever the rows; and a row or a background row on its way there.
-    pub(super) const LEAF: f64 = 1500.0;
-    pub(super) const SITE: f64 = 1.5;
+    pub(super) const LEAF: f64 = 400.0;
+    pub(super) const SITE: f64 = 0.8;
     /// An entry of ranked counts, from counts to what rows read.
-    pub(super) const RANK: f64 = 9.0;
+    pub(super) const RANK: f64 = 8.0;
     /// A row at a split with ranked counts, and a number that it reads there.
-    pub(super) const ROW: f64 = 3.0;
-    pub(super) const READ: f64 = 0.8;
+    pub(super) const ROW: f64 = 1.5;
+    pub(super) const READ: f64 = 0.45;
+    /// A number of a row's sums over a group of trees.
+    pub(super) const SUM: f64 = 2.2;
     /// A leaf with many players: finding a row's or a background row's pattern among the distinct ones.
     pub(super) const DISTINCT: f64 = 15.0;
     /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
@@ -51,6 +56,8 @@ mod price {
     pub(super) const WRITE: f64 = 1.0;
 }
 
+/// Tables of a tree that stay in the cache have at most so many bytes.
+const NEAR_BYTES: f64 = 262_144.0;
 /// Bytes of a count: the one that is kept, and those that each thread makes of its part.
 const COUNT_BYTES: f64 = 16.0;
 
@@ -96,9 +103,9 @@ impl Costs {
             look,
             table_bytes,
             pairs: can().map(|tree| of_pairs(tree, now)).sum(),
-            counts: can().map(|tree| of_counts(tree, now)).sum(),
+            counts: can().map(|tree| of_counts(compiled, tree, now)).sum(),
             rest_pairs: cannot().map(|tree| of_pairs(tree, now)).sum(),
-            rest_counts: cannot().map(|tree| of_counts(tree, now)).sum(),
+            rest_counts: cannot().map(|tree| of_counts(compiled, tree, now)).sum(),
             count_bytes,
             countable: now.counted || count_bytes <= 0.5 * now.memory_limit as f64,
             write: of_writing(compiled, now),
@@ -112,8 +119,13 @@ pub(super) fn of_walking(compiled: &Compiled, now: &Circumstances) -> f64 {
 }
 
 fn of_writing(compiled: &Compiled, now: &Circumstances) -> f64 {
+    price::WRITE * now.rows as f64 * result_cells(compiled, now)
+}
+
+/// Numbers of the result for a row.
+fn result_cells(compiled: &Compiled, now: &Circumstances) -> f64 {
     let cells = now.index.cells(compiled.n_players).map_or(f64::INFINITY, |cells| cells as f64);
-    price::WRITE * now.rows as f64 * cells * compiled.n_outputs as f64
+    cells * compiled.n_outputs as f64
 }
 
 /// All trees, by tables that exist already.
@@ -130,14 +142,13 @@ fn of_tables(compiled: &Compiled, now: &Circumstances) -> (f64, usize) {
     for tree in compiled.trees.iter().filter(|tree| tree.can_have_tables()) {
         let Shape { leaves, entries, cells, .. } = tree.shape;
         let per_player = tree.cells_per_player(now.index.order());
-        // A unit holds up to four leaves and shares their tables.
-        let numbers = 0.6 * cells * per_player * tree.width as f64;
+        let numbers = table_numbers(tree, now);
         if !now.counted {
             cost += price::COUNT * m * leaves / 4.0 + entries;
         }
         if !now.built {
             let nodes = (tree.max_path as f64 / 2.0).ceil();
-            cost += price::FOLD * cells * nodes * per_player.sqrt() + price::FILL * numbers;
+            cost += price::TREE + price::FOLD * cells * nodes * per_player.sqrt() + price::FILL * numbers;
         }
         cost += of_look(tree, now);
         bytes += 8.0 * numbers;
@@ -145,9 +156,16 @@ fn of_tables(compiled: &Compiled, now: &Circumstances) -> (f64, usize) {
     (cost, bytes as usize)
 }
 
+/// How many numbers the tables of a tree have: a unit holds up to four leaves and shares their tables.
+fn table_numbers(tree: &CompiledTree, now: &Circumstances) -> f64 {
+    0.6 * tree.shape.cells * tree.cells_per_player(now.index.order()) * tree.width as f64
+}
+
 /// A tree, by tables that exist already.
 fn of_look(tree: &CompiledTree, now: &Circumstances) -> f64 {
-    price::LOOK * now.rows as f64 * tree.looked_up(now.index.order())
+    let near = 8.0 * table_numbers(tree, now) <= NEAR_BYTES;
+    let price = if near { price::LOOK } else { price::LOOK_FAR };
+    price * now.rows as f64 * tree.looked_up(now.index.order())
 }
 
 /// A tree, by one walk for a block of rows: path-dependent.
@@ -174,7 +192,7 @@ fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
 }
 
 /// A tree, by ranked counts. There are none without a background, and where a pattern takes more than a machine word.
-fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
+fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f64 {
     if now.background == 0 || tree.max_path > MAX_PLAYERS {
         return of_pairs(tree, now);
     }
@@ -200,7 +218,8 @@ fn of_counts(tree: &CompiledTree, now: &Circumstances) -> f64 {
         };
         price::LEAF + way + find + read + work
     };
-    tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum()
+    let leaves: f64 = tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum();
+    price::TREE + leaves + price::SUM * n * result_cells(compiled, now) / GROUP as f64
 }
 
 /// A tree, pair by pair.

@@ -53,7 +53,7 @@ use pool::Pool;
 use read::{BLOCKS, Gathering, Read};
 
 /// Trees that are summed by themselves.
-const GROUP: usize = 2;
+pub(crate) const GROUP: usize = 2;
 /// Bytes of the sums of a group of trees, at most: rows that use the same tables. For more rows they are built again.
 const SUM_BYTES: usize = 32 << 20;
 const ROWS: usize = 1 << 16;
@@ -76,10 +76,10 @@ pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mu
 }
 
 /// The most players besides a split's own for which its table is cheaper than ranked counts of its leaves alone, with `m`
-/// background rows and as many rows: a table costs about 15 ns per set of players, and there are 1.7 of them per leaf. Counts
+/// background rows and as many rows: a table costs about 8 ns per set of players, and there are 1.7 of them per leaf. Counts
 /// of a leaf alone cost 5 ns per set and 40 ns per row.
 pub(crate) fn most_others(m: usize) -> usize {
-    let sets = 15 * m.max(1);
+    let sets = 30 * m.max(1);
     (sets.ilog2() as usize - 1).clamp(4, MOST_OTHERS)
 }
 
