@@ -20,7 +20,7 @@ def checked_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """Return the value if it is one of a few words."""
     if isinstance(value, str) and value in choices:
         return value
-    raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
+    raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {in_short(value)}")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -33,6 +33,12 @@ def whole_number(name: str, value: Any, low: int, high: int, needed: str) -> int
     if not is_whole(value) or not low <= value <= high:
         raise InputError(f"{name} must be {needed}; got {value!r}")
     return int(value)
+
+
+def in_short(value: object) -> str:
+    """Show a value on one line: a whole array of rows would hide what the message says."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{type(value).__name__} {text[:60]}..."
 
 
 def checked_flag(name: str, value: object) -> bool:

@@ -606,6 +606,8 @@ def test_a_plan_says_what_would_run() -> None:
     for wrong in (-1, 1.5, True):
         with pytest.raises(InputError, match="n must be a number of rows"):
             TreeExplainer(regressor(), rows()).explain_plan(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"n must be a number of rows; got ndarray array\(.{,60}\.\.\.$"):
+        TreeExplainer(regressor(), rows()).explain_plan(rows())  # type: ignore[arg-type]
 
 
 def test_an_explanation_does_not_change_with_the_callers_array() -> None:
