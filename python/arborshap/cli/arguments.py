@@ -29,7 +29,12 @@ def parser() -> argparse.ArgumentParser:
     )
     inspect.add_argument("model", metavar="MODEL", type=Path, help="a model file or a saved explainer")
     inspect.add_argument("--json", action="store_true", help="print JSON")
-    commands.add_parser("demo", help="train a model on bundled data and explain it (needs arborshap[demo])")
+    commands.add_parser(
+        "demo",
+        help="train a model on bundled data and explain it (needs arborshap[demo])",
+        description="Train XGBoost on a dataset bundled with scikit-learn, explain it against its whole training set, "
+        "and write a report to the current folder. This needs arborshap[demo].",
+    )
     return top
 
 
@@ -42,7 +47,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EXIT,
     )
     add = explain.add_argument
-    add("model", metavar="MODEL", type=Path, help="a model file of XGBoost, LightGBM or CatBoost, or a saved explainer")
+    add("model", metavar="MODEL", type=Path, help="a file of XGBoost, LightGBM, CatBoost or ONNX, or a saved explainer")
     add(
         "--background",
         type=Path,
@@ -78,13 +83,13 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add(
         "--with-prediction",
         action="store_true",
-        help="also write the base value and the prediction of each row, to which the values add up",
+        help="also write the base value and the prediction of each row; the values sum to their difference",
     )
     _add_dialect(explain)
     add("--report", type=Path, metavar="FILE", help="also write an HTML report of the first 5000 rows")
     _add_run(explain)
     _add_memory(explain)
-    add("--chunk-rows", type=_positive, metavar="N", help="number of rows to read and explain at a time")
+    add("--chunk-rows", type=_positive, metavar="N", help="number of rows to read, explain and write at a time")
 
 
 def _add_sketch(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -159,7 +164,13 @@ def _add_skipping(command: argparse.ArgumentParser) -> None:
 def _add_dialect(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--sep", type=_separator, metavar="CHAR", help="what separates the cells of CSV files (default: a comma)")
-    add("--decimal", choices=[".", ","], default=".", help="the decimal point of CSV files (default: .)")
+    add(
+        "--decimal",
+        choices=[".", ","],
+        default=".",
+        metavar="CHAR",
+        help="the decimal point of CSV files, . or , (default: .)",
+    )
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:

@@ -46,7 +46,7 @@ def draw_drift(drift: Drift, output: int | str | None, max_display: int, ax: Axe
         text.set_parse_math(False)
     _label_periods(ax, drift.periods)
     what = "mean" if drift.index == "shapley" else "mean (Banzhaf values, which need not add up)"
-    ax.set_ylabel(f"change of the {what} {drift.unit.name}", fontsize=style.TITLE, parse_math=False)
+    ax.set_ylabel(f"change in the {what} {drift.unit.name}", fontsize=style.TITLE, parse_math=False)
     ax.set_title(f"since {style.short_name(drift.periods[0])}", fontsize=style.TITLE, loc="left", parse_math=False)
     ax.tick_params(labelsize=style.TICK)
     return ax

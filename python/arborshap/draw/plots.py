@@ -129,7 +129,7 @@ class Plots:
     def heatmap(self, *, max_display: int = 10, order: str = "prediction", ax: Axes | None = None) -> Axes:
         """Draw colours: rows against players, or, for ``index="taylor"`` or ``"interaction"``, players against players.
 
-        For rows, each column of colours is one row, each line a player, and the curve above shows the predictions.
+        For rows, each vertical strip is one row, each line is one player, and the curve above shows the predictions.
 
         For pairs, main effects are on the diagonal. Below it is the whole effect of each pair, which is the sum of the
         two halves in `values`. For one row, these are signed effects; for several rows, mean absolute effects.

@@ -49,9 +49,10 @@ class Background(Comparable):
         The weight of each row. Sums are exact, so each weight must be a multiple of 2**-80 and their sum must be less
         than 2**47. This holds for all weights from about 1e-8 up whose sum is less than 1e14.
     error_bars
-        Whether to keep what the standard errors of `contrast` need: the rows are also dealt out at random to 30 deals,
-        and each deal is counted by itself. Counting then takes about twice as long, and counts take up to 31 times the
-        memory and, because few rows give small numbers, 10 to 40 times the bytes. Distinct rows take twice the space.
+        Whether to keep what the standard errors of `contrast` need: the rows are also dealt at random into 30 deals,
+        and each deal is counted by itself. Counting then takes about twice as long. Counts take up to 31 times the
+        memory, and 10 to 40 times the bytes once they are written. If distinct rows are kept instead of counts, they
+        take twice the space.
     """
 
     def __init__(

@@ -140,8 +140,8 @@ function reading(drift) {
     `Each period is compared with ${since}. Features of a coalition come from a row of the period, all others from a row ` +
       "of the reference, and the prediction is averaged over all pairs of rows.",
     drift.adds_up
-      ? "The Shapley values of this game add up to the change of the mean prediction."
-      : "Banzhaf values of this game need not add up to the change of the mean prediction.",
+      ? "The Shapley values of this game add up to the change in the mean prediction."
+      : "Banzhaf values of this game need not add up to the change in the mean prediction.",
     "A contribution says through which feature the rows moved the mean, for this model. It does not say why the feature " +
       "changed, or whether the model is still right.",
     "A standard error says how far a contribution may be off because the rows of both periods are samples.",
@@ -177,7 +177,7 @@ async function driftPage() {
 }
 
 driftPage().catch((error) => {
-  byId("failure").textContent = `This page could not be shown: ${error.message}. It needs a browser of 2023 or later.`;
+  byId("failure").textContent = `This page could not be shown: ${error.message}. It needs a browser from 2023 or later.`;
   byId("failure").hidden = false;
   throw error;
 });

@@ -50,7 +50,7 @@ async function main() {
 }
 
 main().catch((error) => {
-  byId("failure").textContent = `This page could not be shown: ${error.message}. It needs a browser of 2023 or later.`;
+  byId("failure").textContent = `This page could not be shown: ${error.message}. It needs a browser from 2023 or later.`;
   byId("failure").hidden = false;
   throw error;
 });

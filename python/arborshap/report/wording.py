@@ -8,14 +8,14 @@ _STEP = "adding 1 multiplies"
 
 _SENTENCES = {
     "log-odds": f"All numbers are log-odds: 0 is a probability of one half, and {_STEP} the odds by 2.72. "
-    "Probabilities stand in brackets.",
+    "Probabilities are in brackets.",
     "probability": "All numbers are probabilities, and the values of features are parts of a probability.",
     "prediction": "All numbers are in the unit of what the model predicts.",
     "log of the prediction": f"All numbers are logarithms of the prediction: {_STEP} the prediction by 2.72. "
-    "Predictions stand in brackets.",
+    "Predictions are in brackets.",
     "log loss": "All numbers are log losses: the lower, the better the model predicts the row.",
     "squared error": "All numbers are squared errors: the lower, the better the model predicts the row.",
-    "model output": "The explanation does not tell the unit of its numbers.",
+    "model output": "The unit of these numbers is not known.",
 }
 _RAW = "All numbers are raw predictions: sums of the trees' leaves, before the model turns them into "
 
@@ -26,7 +26,7 @@ def unit_sentence(unit: ValueUnit) -> str:
         return _SENTENCES.get(unit.name, f"All numbers are in the unit of the {unit.name}.")
     if unit.becomes is None:
         return f"{_RAW}what it returns."
-    return f"{_RAW}a {unit.becomes}, which stands in brackets."
+    return f"{_RAW}a {unit.becomes}, which is in brackets."
 
 
 def values_in(unit: ValueUnit) -> str:

@@ -30,10 +30,10 @@ class CohortContrasts(Comparison):
         ``"rest"`` if each cohort is compared with all others together, ``"each other"`` if with every other one.
     values
         The contributions of the players to each gap: (cohorts, players[, outputs]) against the rest, or (cohorts,
-        cohorts, players[, outputs]), where ``values[a, b]`` sums to the mean of a less that of b.
+        cohorts, players[, outputs]), where ``values[a, b]`` sums to the mean of a minus the mean of b.
     standard_error
-        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a change that one
-        of its populations does not tell it for (a single row, no error bars); ``None`` if no change has an error.
+        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a gap if one
+        of its two sides has a single row or no error bars; ``None`` if that holds for every gap.
     means
         The mean prediction of each cohort: (cohorts[, outputs]).
     reference_means

@@ -24,8 +24,8 @@ class Comparison:
     values
         The contributions of the players; the last axes are players and, if there are several, outputs.
     standard_error
-        How far each value may be off because the rows are samples, in the shape of `values`. NaN if one of the two
-        populations has a single row or no error bars, which does not tell; ``None`` if that holds for every change.
+        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a change if
+        one of its two populations has a single row or no error bars; ``None`` if that holds for every change.
     n_rows
         The number of rows of each population.
     feature_names

@@ -34,8 +34,8 @@ class Drift(Comparison):
     values
         The contributions to each change: (periods - 1, players[, outputs]), from the second period on.
     standard_error
-        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a change that one
-        of its populations does not tell it for (a single row, no error bars); ``None`` if no change has an error.
+        How far each value may be off because the rows are samples, in the shape of `values`. NaN for a change if
+        one of its two periods has a single row or no error bars; ``None`` if that holds for every change.
     means
         The mean prediction of each period: (periods[, outputs]).
     n_rows, feature_names, output_names, index, model_output, unit
@@ -92,7 +92,7 @@ class Drift(Comparison):
         Returns
         -------
         Axes
-            One band per player; the line is their sum, the change of the mean prediction since the first period.
+            One band per player; the line is their sum, the change in the mean prediction since the first period.
         """
         from arborshap.draw.drift import draw_drift  # noqa: PLC0415 (a door: plots know drifts)
 

@@ -52,7 +52,8 @@ class Explanation(Arithmetic):
     index
         The index that was computed: ``"shapley"``, ``"taylor"``, ``"interaction"`` or ``"banzhaf"``.
     model_output
-        The output that the values add up to: ``"raw"``, ``"probability"`` or ``"log_loss"``.
+        The output that the values add up to: ``"raw"``, ``"prediction"``, ``"probability"``, ``"log_loss"`` or
+        ``"squared_error"``.
     data
         The rows that were explained, with one column per model feature. Without groups, that is one column per player,
         as in `values`. With groups, a player may own several columns, and `data_players` names the owner of each.
@@ -214,8 +215,8 @@ class Explanation(Arithmetic):
         Parameters
         ----------
         by
-            One label per row, or a number: at most so many cohorts are then found by a decision tree that predicts the
-            values from the data (this needs scikit-learn).
+            One label per row, or the largest number of cohorts. If it is a number, a decision tree that predicts the
+            values from the data finds the cohorts (this needs scikit-learn).
 
         Returns
         -------

@@ -88,7 +88,7 @@ class Importance:
     output_names
         The outputs' names, if the model has several outputs; otherwise ``None``.
     model_output
-        The output that was explained: ``"raw"``, ``"probability"`` or ``"log_loss"``.
+        The output that was explained; see `TreeExplainer`.
     unit
         The unit of the values, such as log-odds.
     """

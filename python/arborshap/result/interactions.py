@@ -33,7 +33,7 @@ class Interactions:
         Which sets were kept of each row, as positions in `sets`, largest first: (rows, top). ``None`` if all were.
     base_values
         What the values of a row are measured from: (rows,) or (rows, outputs). The values of ``"k-SII"``, ``"STII"``
-        and ``"FSII"`` sum to the prediction less the base value.
+        and ``"FSII"`` sum to the prediction minus the base value.
     feature_names
         The names of the players.
     index

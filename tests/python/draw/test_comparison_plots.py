@@ -103,4 +103,4 @@ def test_bad_input() -> None:
     for wrong in (None, 3, "x", True):
         with pytest.raises(InputError, match="choose one with output="):
             several.plot(output=wrong)
-    assert several.plot(output=2).get_ylabel() == "change of the mean prediction"
+    assert several.plot(output=2).get_ylabel() == "change in the mean prediction"

@@ -223,8 +223,8 @@ def test_truth_values_and_dates_have_an_order(tmp_path: Path) -> None:
     ("unit", "says"),
     [
         (ValueUnit.of("raw", Link.named("logistic")), "All numbers are log-odds: 0 is a probability of one half"),
-        (ValueUnit.of("raw", Link.named("logistic", 2.0)), "turns them into a probability, which stands in brackets"),
-        (ValueUnit.of("raw", Link.named("softmax")), "turns them into a probability, which stands in brackets"),
+        (ValueUnit.of("raw", Link.named("logistic", 2.0)), "turns them into a probability, which is in brackets"),
+        (ValueUnit.of("raw", Link.named("softmax")), "turns them into a probability, which is in brackets"),
         (ValueUnit.of("raw", Link.named("probability")), "All numbers are probabilities"),
         (
             ValueUnit.of("raw", Link.named("log")),
@@ -232,7 +232,7 @@ def test_truth_values_and_dates_have_an_order(tmp_path: Path) -> None:
         ),
         (ValueUnit.of("raw", Link.named("identity")), "in the unit of what the model predicts"),
         (ValueUnit.of("raw", Link.named("unknown")), "before the model turns them into what it returns"),
-        (ValueUnit.of("raw"), "does not tell the unit"),
+        (ValueUnit.of("raw"), "unit of these numbers is not known"),
         (ValueUnit.of("log_loss", Link.named("logistic")), "log losses"),
         (ValueUnit.of("prediction", Link.named("log")), "in the unit of what the model predicts"),
     ],

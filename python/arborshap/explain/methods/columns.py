@@ -31,12 +31,12 @@ class ColumnMethods(Methods):
     def explain_columns(
         self, X: Any, y: Any = None, *, index: IndexName = "shapley", progress: bool | Report = False
     ) -> Explanation:
-        """Explain rows by every column, or group, alone, even if CatBoost splits on combinations of columns.
+        """Explain rows with a value for every column (or group), even if CatBoost splits on combinations of columns.
 
         Such columns play as one player in every other method. Here they are told apart, exactly: trees with
-        combinations are evaluated for every pair of a row and a background row, and for all ways to take the columns of
-        the tree from one or the other. So the time grows with the rows times the background rows, and doubles with each
-        column of a tree.
+        combinations are evaluated for every pair of a row and a background row, and for every way to take the columns
+        of the tree from the one or the other. So the time grows with the rows times the background rows, and doubles
+        with each column of a tree.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ class CurveMethods(Methods):
         Returns
         -------
         array
-            (rows,) or (rows, outputs), without the axis of rows for a single row as in `values`.
+            (rows,) or (rows, outputs). As in `values`, a single row has no axis of rows.
         """
         state = self.state
         values = coalition_values_of(state, state.reader.matrix(X), chosen_players(state, players))
@@ -93,7 +93,7 @@ class CurveMethods(Methods):
         """Compute how the prediction changes along a column, accumulated step by step (ALE, Apley and Zhu).
 
         The rows of X are divided into bins by the quantiles of the column. Within each bin, the column of the bin's own
-        rows is moved from the lower to the upper edge, and the mean change of the prediction is the local effect of the
+        rows is moved from the lower to the upper edge, and the mean change in the prediction is the local effect of the
         bin. Unlike in partial dependence, no row gets a value that is far from its own, so the curve is meaningful even
         if columns depend on each other. No background is used.
 

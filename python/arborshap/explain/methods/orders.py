@@ -52,8 +52,8 @@ class OrderMethods(Methods):
             The label of each row, for a loss only.
         index
             ``"SII"``: Shapley interaction. ``"k-SII"``: the same, aggregated so that all sets sum to h(x) - E h(z).
-            ``"STII"``: Shapley-Taylor, and ``"FSII"``: faithful Shapley, which both have that sum too. ``"BII"``:
-            Banzhaf interaction.
+            ``"STII"``: Shapley-Taylor. ``"FSII"``: faithful Shapley. Both of these have the same sum.
+            ``"BII"``: Banzhaf interaction.
         order
             The size of the largest sets, from 1 to 6. Smaller sets are computed as well.
         top
@@ -111,7 +111,7 @@ class OrderMethods(Methods):
         Returns
         -------
         array
-            (rows, players) or (rows, players, outputs), without the axis of rows for a single row as in `values`.
+            (rows, players) or (rows, players, outputs). As in `values`, a single row has no axis of rows.
         """
         parameters = checked_semivalue(weights, self.state.columns.n_players)
         values = player_values(self.state, self.state.reader.matrix(X), "semivalue", parameters, progress, y)
@@ -160,7 +160,7 @@ class OrderMethods(Methods):
         Returns
         -------
         array
-            (rows, columns) or (rows, columns, outputs), without the axis of rows for a single row as in `values`.
+            (rows, columns) or (rows, columns, outputs). As in `values`, a single row has no axis of rows.
         """
         checked_flag("ordered", ordered)
         state = self.state
