@@ -87,6 +87,23 @@ def test_the_numbers_are_the_drifts(browser: Browser, folder: Path) -> None:
     np.testing.assert_allclose((error[1] - error[0]) / per_unit, 2 * 1.96 * drift.standard_error[2, first], rtol=0.05)
 
 
+def test_no_text_of_the_contributions_covers_another(browser: Browser, folder: Path) -> None:
+    opened(browser, folder, plain)
+    covered = browser.run(
+        """const box = (cell) => {
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          return range.getBoundingClientRect();
+        };
+        const lines = document.querySelectorAll("#contributions thead tr, #contributions tbody tr");
+        return [...lines].flatMap((line) => {
+          const boxes = [...line.children].slice(0, line.closest("thead") ? 4 : 3).map(box);
+          return boxes.slice(1).map((right, k) => right.left - boxes[k].right).filter((gap) => gap < 4);
+        });"""
+    )
+    assert covered == []
+
+
 def test_a_period_is_picked(browser: Browser, folder: Path) -> None:
     drift = opened(browser, folder, plain)
     browser.run("document.querySelectorAll('.period-dot')[1].dispatchEvent(new MouseEvent('click'))")
