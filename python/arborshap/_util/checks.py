@@ -143,8 +143,13 @@ _MOST = 2**62
 """More memory than any machine has, and the most that the native side can hold."""
 
 
-def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) -> None:
-    """Refuse a result that is larger than the limit, or than the free memory, before computing anything."""
+def check_fits(
+    shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None, smaller: str = "pass dtype=np.float32 to halve it"
+) -> None:
+    """Refuse a result that is larger than the limit, or than the free memory, before computing anything.
+
+    `smaller` says how the caller can get a smaller result of the same rows.
+    """
     size = prod(shape) * dtype.itemsize
     if size < 2**26 and limit is None:
         return  # every machine has this much, and asking costs more than a small result
@@ -153,5 +158,5 @@ def check_fits(shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None) 
         room = f"this machine has {most:,} free" if limit is None else f"memory_limit allows {most:,}"
         raise MemoryError(
             f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes, but {room}; "
-            "explain fewer rows at a time, or pass dtype=np.float32 to halve it"
+            f"explain fewer rows at a time, or {smaller}"
         )

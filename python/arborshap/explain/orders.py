@@ -32,6 +32,8 @@ def set_values(
 ) -> tuple[Sets, Array]:
     """Compute an index of sets of players: the sets, (sets, order), and the values, (rows, sets[, outputs])."""
     sets = state.core.player_sets(order)
+    shape, smaller = (len(rows), len(sets), state.n_outputs), "keep only the largest sets of each row with top="
+    check_fits(shape, np.dtype(np.float64), state.settings.memory_limit, smaller)
 
     def compute(core: _core.Explainer, chunk: Matrix, report: Report | None) -> Array:
         values = core.explain_sets(
@@ -67,7 +69,7 @@ def largest_set_values(
     check_fits((len(rows), top, *several), np.dtype(np.float64), state.settings.memory_limit)
     kept, found = np.empty((len(rows), top), np.intp), np.empty((len(rows), top, *several))
     with reporting(progress) as report:
-        for start, stop in _chunks(len(rows), len(sets) * state.n_outputs):
+        for start, stop in _chunks(len(rows), len(sets) * state.n_outputs, state.settings.memory_limit):
             labels = None if y is None else y[start:stop]
             done = share_of(report, start, stop - start, len(rows)) or False
             _, values = set_values(state, rows[start:stop], index, order, done, labels)
@@ -118,8 +120,10 @@ def _linear(
     return in_chunks(state, lambda chunk, report: compute(state.core, chunk, report), rows, shape, np.float64, progress)
 
 
-def _chunks(n_rows: int, per_row: int) -> Iterator[tuple[int, int]]:
+def _chunks(n_rows: int, per_row: int, limit: int | None) -> Iterator[tuple[int, int]]:
     step = max(64, _CHUNK // max(1, per_row))
+    if limit is not None:
+        step = max(1, min(step, limit // (8 * max(1, per_row))))
     return ((start, min(n_rows, start + step)) for start in range(0, n_rows, step))
 
 

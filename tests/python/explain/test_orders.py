@@ -217,6 +217,13 @@ def test_a_softmax_is_refused_with_a_reason() -> None:
     assert TreeExplainer(model, rows()[:9]).interactions(rows()[:2], order=2).values.shape[2] == 3
 
 
+def test_a_result_that_does_not_fit_can_be_made_smaller() -> None:
+    explainer = TreeExplainer(boosted(), rows()[:9], memory_limit=100_000)
+    with pytest.raises(MemoryError, match=r"explain fewer rows at a time, or keep only the largest sets .* top="):
+        explainer.interactions(rows(), order=3)
+    assert explainer.interactions(rows(), order=3, top=2).values.shape == (len(rows()), 2)
+
+
 def test_of_a_background_in_parts() -> None:
     whole = TreeExplainer(boosted(), rows()[:40])
     parts = Background(boosted(), rows()[:25]).merge(Background(boosted(), rows()[25:40]))
