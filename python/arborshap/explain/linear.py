@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from arborshap import _core
 from arborshap._util.progress import Report
 from arborshap.exceptions import InputError
-from arborshap.explain.player_sets import Sets, at_sets, together
 from arborshap.explain.settings import Settings
 from arborshap.forest import Forest
 from arborshap.forest.linear import MAGIC, REFUSED, LinearForest
 from arborshap.forest.switch import switched
-from arborshap.game.indices import IndexName
+from arborshap.game.indices import IndexName, Sets, at_sets, together
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]

@@ -13,10 +13,10 @@ from arborshap._util.checks import check_fits
 from arborshap._util.progress import Report, reporting
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
-from arborshap.explain.player_sets import Sets, at_sets
 from arborshap.explain.state import State
 from arborshap.explain.values import in_chunks, share_of
 from arborshap.game.hierarchy import Hierarchy
+from arborshap.game.indices import Sets, at_sets
 from arborshap.rows.numbers import Matrix
 
 Array: TypeAlias = NDArray[np.float64]

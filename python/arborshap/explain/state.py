@@ -13,7 +13,6 @@ from arborshap import _core
 from arborshap._util.checks import checked_weights
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
-from arborshap.explain.linear import LinearCore
 from arborshap.explain.outputs import ModelOutput
 from arborshap.explain.parts import WeightedParts
 from arborshap.explain.reader import Reader
@@ -175,6 +174,8 @@ def compiled_linear(
     reader: Reader, settings: Settings, background: Matrix, shares: NDArray[np.float64]
 ) -> _core.Explainer:
     """Compile a forest with linear leaves against a background, whose rows have these shares in the mean."""
+    from arborshap.explain.linear import LinearCore  # noqa: PLC0415 (few models have linear leaves)
+
     forest, columns = reader.model.forest, reader.columns
     assert isinstance(forest, LinearForest)
     linear = LinearCore(forest, columns.players, columns.n_players, background, shares, settings)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Sets: TypeAlias = NDArray[np.int32]
+"""Sets of players: (sets, order), with -1 in the places left."""
 
 IndexName: TypeAlias = Literal["shapley", "taylor", "interaction", "banzhaf"]
 PlayerIndexName: TypeAlias = Literal["shapley", "banzhaf"]
@@ -31,3 +38,17 @@ def order_of_index(index: str) -> int:
 def is_efficient(index: str) -> bool:
     """Whether the values of a row sum to its prediction less the base value: the axiom of efficiency."""
     return index not in _NEED_NOT_ADD_UP
+
+
+def at_sets(wanted: Sets, found: Sets, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put the values of some sets, (rows, sets, outputs), where these sets stand among others."""
+    number = {tuple(players): at for at, players in enumerate(wanted.tolist())}
+    spread = np.zeros((len(values), len(wanted), values.shape[2]))
+    spread[:, [number[tuple(players)] for players in found.tolist()]] = values
+    return spread
+
+
+def together(lists: Iterable[Sets]) -> Sets:
+    """Return the sets of all lists, each once, in the order in which they are first found."""
+    found = dict.fromkeys(tuple(players) for sets in lists for players in sets.tolist())
+    return np.array(list(found), np.int32)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from arborshap.exceptions import InputError
 from arborshap.models.cut_names import WRONG, first_unsure, settled
-from arborshap.models.vocabulary import VocabularyRecoding
 from arborshap.rows.categories import (
     categories_of,
     cells_in,
@@ -205,15 +204,15 @@ BY_NAME = {
     "categories of XGBoost": XGBoostRecoding,
     "categories of LightGBM": LightGBMRecoding,
     "positions of categories": OrdinalRecoding,
-    "texts of categories": VocabularyRecoding,
 }
 
 
 def known_categories(encode: Callable[[Any], Any] | None, n_features: int) -> list[list[Any] | None]:
     """Return the categories that the codes of each column stand for, if the model records them."""
     recoding: Any = getattr(encode, "recoding", encode)
-    if isinstance(recoding, (XGBoostRecoding, OrdinalRecoding, VocabularyRecoding)):
-        return list(recoding.categories)
+    lists = getattr(recoding, "categories", None)
+    if isinstance(lists, list) and not isinstance(recoding, LightGBMRecoding):
+        return lists
     known: list[list[Any] | None] = [None] * n_features
     if isinstance(recoding, LightGBMRecoding) and len(recoding.category_columns) == len(recoding.categories):
         for column, categories in zip(recoding.category_columns, recoding.categories, strict=True):
@@ -239,7 +238,7 @@ def describe(encode: Callable[[Any], Any] | None) -> dict[str, Any] | None:
     if hasattr(recoding, "describe"):  # a library's own, which is not listed here
         return {"kind": recoding.kind, **recoding.describe()}
     name: str
-    kind: type[XGBoostRecoding | LightGBMRecoding | OrdinalRecoding | VocabularyRecoding]
+    kind: type[XGBoostRecoding | LightGBMRecoding | OrdinalRecoding]
     for name, kind in BY_NAME.items():
         if isinstance(recoding, kind):
             described = asdict(recoding)

@@ -13,11 +13,11 @@ from arborshap.exceptions import ModelError
 from arborshap.models.cut_names import may_be_cut
 from arborshap.models.joined import JoinedRecoding, View
 from arborshap.models.recoding import BY_NAME, Category, LightGBMRecoding, OrdinalRecoding, XGBoostRecoding
-from arborshap.models.vocabulary import VocabularyRecoding
 
 # Recodings in the rooms of their libraries, which are imported only for models of theirs.
 _OWN = {
     "categories of CatBoost": ("arborshap.models.catboost.recoding", "CatBoostRecoding"),
+    "texts of categories": ("arborshap.models.vocabulary", "VocabularyRecoding"),
     "steps of a pipeline": ("arborshap.models.wrappers.piped", "ReplayedRecoding"),
 }
 
@@ -55,19 +55,7 @@ def from_description(described: Any, n_features: int) -> Callable[[Any], NDArray
         return LightGBMRecoding(n_features, lists, fields["category_columns"])
     if kind is OrdinalRecoding and len(lists) == n_features:
         return OrdinalRecoding(lists)
-    if kind is VocabularyRecoding and len(lists) == n_features:
-        return _vocabulary(lists, fields)
     raise ModelError("the saved recoding of rows does not fit the model's columns")
-
-
-def _vocabulary(lists: list[list[str] | None], fields: dict[str, Any]) -> VocabularyRecoding:
-    unknown, missing, never = fields.get("unknown"), fields.get("missing"), fields.get("never_missing")
-    is_code = unknown is None or isinstance(unknown, (int, float))
-    is_list = isinstance(never, list) and all(isinstance(j, int) for j in never)
-    if not is_code or not isinstance(missing, str) or not is_list:
-        raise ModelError("the saved recoding of rows does not say how it treats missing and unknown categories")
-    assert isinstance(never, list)
-    return VocabularyRecoding(lists, None if unknown is None else float(unknown), missing, never)
 
 
 def _joined(fields: dict[str, Any], n_features: int) -> JoinedRecoding:

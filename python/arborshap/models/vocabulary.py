@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from arborshap.exceptions import InputError
+from arborshap.exceptions import InputError, ModelError
 from arborshap.rows.categories import cells_in, column_of
 from arborshap.rows.columns import numbers
 from arborshap.rows.numbers import is_missing
@@ -36,6 +36,7 @@ class VocabularyRecoding:
     missing: str
     never_missing: list[int] = field(default_factory=list)
 
+    kind: ClassVar[str] = "texts of categories"
     takes_cells: ClassVar[bool] = True
 
     def __call__(self, rows: Any) -> NDArray[np.float64]:
@@ -43,6 +44,24 @@ class VocabularyRecoding:
         if isinstance(rows, np.ndarray):
             rows = Cells.of(rows)
         return np.column_stack([self._column(j, *column_of(rows, j)) for j in range(len(self.categories))])
+
+    def describe(self) -> dict[str, Any]:
+        """Return a description that JSON can hold."""
+        return asdict(self)
+
+    @classmethod
+    def from_description(cls, described: dict[str, Any], n_features: int) -> Self:
+        """Read such a description, which may have been tampered with."""
+        lists, never = described.get("categories"), described.get("never_missing")
+        unknown, missing = described.get("unknown"), described.get("missing")
+        fits = isinstance(lists, list) and len(lists) == n_features and all(map(_is_vocabulary, lists))
+        fits = fits and isinstance(missing, str) and (unknown is None or isinstance(unknown, (int, float)))
+        fits = fits and isinstance(never, list) and all(isinstance(j, int) for j in never)
+        if not fits:
+            raise ModelError("the saved texts of categories do not fit the model's columns")
+        assert isinstance(lists, list)
+        assert isinstance(never, list)
+        return cls(lists, None if unknown is None else float(unknown), str(missing), never)
 
     def _column(self, j: int, name: str, column: Any) -> NDArray[np.float64]:
         known = self.categories[j]
@@ -74,6 +93,10 @@ class VocabularyRecoding:
                 "library itself would take it for another category; set it to missing instead"
             )
         return self.unknown
+
+
+def _is_vocabulary(listed: Any) -> bool:
+    return listed is None or (isinstance(listed, list) and all(isinstance(text, str) for text in listed))
 
 
 def _texts(cell: Any) -> list[str]:

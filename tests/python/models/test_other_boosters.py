@@ -210,11 +210,9 @@ def test_other_damaged_sets_and_vocabularies_are_refused() -> None:
     good = {**described, "never_missing": []}
     assert from_description(good, 2) == VocabularyRecoding([["a"], None], 0.0, "")
     wrong: Any
-    for name, wrong in (("unknown", "x"), ("missing", None), ("never_missing", None), ("never_missing", ["x"])):
-        with pytest.raises(ModelError, match="how it treats missing and unknown categories"):
-            from_description({**good, name: wrong}, 2)
-    for name, wrong in (("categories", [["a"]]), ("categories", [[None], None])):
-        with pytest.raises(ModelError, match="recoding of rows"):
+    damages = [("unknown", "x"), ("missing", None), ("never_missing", None), ("never_missing", ["x"])]
+    for name, wrong in [*damages, ("categories", [["a"]]), ("categories", [[None], None]), ("categories", None)]:
+        with pytest.raises(ModelError, match="texts of categories do not fit"):
             from_description({**good, name: wrong}, 2)
 
 

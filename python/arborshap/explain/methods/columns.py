@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from arborshap._util.notices import warn
 from arborshap._util.progress import Report, human_seconds, reporting
 from arborshap.exceptions import InputError
 from arborshap.explain.announce import LONG
-from arborshap.explain.combinations import Combinations
 from arborshap.explain.labels import check_no_labels
 from arborshap.explain.methods.base import Methods
 from arborshap.explain.pairs import Pairs
@@ -23,6 +22,9 @@ from arborshap.game.indices import INDICES, IndexName, order_of_index
 from arborshap.result.explanation import Explanation
 from arborshap.rows.frames import is_one_row
 from arborshap.rows.numbers import Matrix
+
+if TYPE_CHECKING:
+    from arborshap.explain.combinations import Combinations
 
 
 class ColumnMethods(Methods):
@@ -126,6 +128,8 @@ def _values(
 
 def _game(state: State, apart: Apart) -> Combinations:
     model = state.reader.model
+    from arborshap.explain.combinations import Combinations  # noqa: PLC0415 (few models combine columns)
+
     encode: Any = model.encode
     assert model.sources is not None
     if state.kept is None:
