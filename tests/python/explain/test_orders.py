@@ -165,6 +165,16 @@ def test_of_deep_trees() -> None:
     np.testing.assert_allclose(total, model.predict(x[100:104]), atol=1e-9)
 
 
+@pytest.mark.parametrize("index", INDICES)
+def test_of_trees_with_an_output_each(index: str) -> None:
+    classes = np.digitize(target(), [-0.5, 0.5])
+    model = lightgbm.LGBMClassifier(n_estimators=3, num_leaves=10, min_child_samples=4, verbose=-1, n_jobs=1)
+    model.fit(rows(), classes)
+    X, Z = rows()[200:203], rows()[:9]
+    worth = oracle.worths(lambda some: model.predict(some, raw_score=True), X, Z)
+    assert_sets(found(TreeExplainer(model, Z), X, index, 3), indices_of(worth, index, 3), 1e-10)
+
+
 @pytest.mark.parametrize("output", ["probability", "log_loss"])
 def test_of_a_function_of_the_margins(output: Any) -> None:
     """Every pair's values are rescaled to what its margins become."""
