@@ -115,7 +115,7 @@ def _categories(categories: list[Any], grid: Any, name: str) -> tuple[NDArray[An
     codes = {category: float(code) for code, category in enumerate(categories)}
     unknown = next((category for category in wanted if category not in codes and not is_missing(category)), None)
     if unknown is not None:
-        raise InputError(f"{unknown!r} is no category of {name!r}; the categories are {categories}")
+        raise InputError(f"{unknown!r} is not a category of {name!r}; the categories are {categories}")
     if not wanted:
         raise InputError(f"the grid of {name!r} has no categories; give at least one")
     shown = np.empty(len(wanted), object)

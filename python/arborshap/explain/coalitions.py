@@ -36,16 +36,16 @@ def chosen_players(state: State, players: Any) -> list[int]:
         elif isinstance(player, (int, np.integer)) and not isinstance(player, bool) and 0 <= player < len(names):
             chosen.append(int(player))
         else:
-            raise InputError(f"{player!r} is no player: give a name, or a position from 0 to {len(names) - 1}")
+            raise InputError(f"{player!r} is not a player: give a name, or a position from 0 to {len(names) - 1}")
     if len(set(chosen)) < len(chosen):
-        raise InputError(f"players has {players!r}, in which a player stands twice; name each player once")
+        raise InputError(f"players has a player more than once: {players!r}; name each player once")
     return chosen
 
 
 def refuse_losses(state: State) -> None:
     """Raise `InputError` if a loss is explained: it has a label for each row, and a mixed row has none."""
     if state.rescaled is not None and state.rescaled.output.labels is not None:
-        raise InputError("a loss has a label for each row, and a mixed row has none; use another model_output")
+        raise InputError("a loss needs the label of each row, but a mixed row has none; use another model_output")
 
 
 def coalition_values_of(state: State, rows: Matrix, players: list[int]) -> Array:

@@ -152,7 +152,7 @@ def reader_of_model(model: Any, columns: Columns, settings: Settings) -> Reader:
     if isinstance(state, State):
         if state.n_background == 0:
             raise InputError(
-                "a path-dependent explainer compares nothing with a population, because it has no background; give the "
+                "a path-dependent explainer cannot compare populations, because it has no background; give the "
                 "model, or an explainer with a background"
             )
         return state.reader

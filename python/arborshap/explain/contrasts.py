@@ -70,7 +70,7 @@ def _values_against(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, 
         values = against.explain(ours, "shapley", engine=settings.engine, n_threads=settings.n_threads)
         base = against.expected_value[np.newaxis]
     elif output.labels is not None:
-        raise InputError("a contrast has no label, which a loss needs; use pair_values(x, z, y=...)")
+        raise InputError("a loss needs labels, but a contrast has none; use pair_values(x, z, y=...)")
     else:
         rescaled = Rescaled.of(output, state.forest, against, theirs, None, settings)
         values = rescaled.explain(ours, None, "shapley", np.float64, False, settings)

@@ -45,7 +45,8 @@ def counted(model: Any, populations: Any, what: str, options: Options) -> dict[s
     """Count each population that is given as rows; `what` names one of them in messages."""
     if not isinstance(populations, Mapping):
         raise InputError(
-            f"the {what}s must be a dictionary of names and rows or Backgrounds; got a {type(populations).__name__}"
+            f"the {what}s must be a dictionary that maps names to rows or Backgrounds; got a "
+            f"{type(populations).__name__}"
         )
     if len(populations) < 2:
         raise InputError(f"a comparison needs at least two {what}s; got {len(populations)}")

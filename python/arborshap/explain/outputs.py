@@ -47,13 +47,13 @@ def output_of(model: Model, name: OutputName, *, has_background: bool) -> ModelO
     if name == "probability" and not link.is_probability:
         raise UnsupportedModelError(
             f"model_output={name!r}: the margins of this {model.library} model do not determine class probabilities "
-            f"(its link is {link.name}); explain model_output='raw'"
+            f"(its link is {link.name}); use model_output='raw'"
             + (" or 'prediction'" if link.curves and not link.is_raw else "")
         )
     if not link.curves:
         raise UnsupportedModelError(
             f"model_output={name!r}: how the margins of this {model.library} model become its prediction is not known "
-            f"or cannot be computed (its link is {link.name}); explain model_output='raw'"
+            f"or cannot be computed (its link is {link.name}); use model_output='raw'"
         )
     share = 1.0 / n_margins if link.averaged else 1.0
     terms = (Term(k, 0 if link.averaged else k, link.curve(k), share) for k in range(n_margins))
@@ -67,18 +67,18 @@ def _log_loss(model: Model) -> ModelOutput:
     if link.name == "probability":
         raise UnsupportedModelError(
             f"{what}: the trees of this {library} model hold probabilities, and the log loss of a zero "
-            "probability is infinite; explain model_output='probability'"
+            "probability is infinite; use model_output='probability'"
         )
     steps: Sequence[Step] = link.curve(0).steps if link.curves else ()
     if [step.function for step in steps] != ["logistic"]:
         raise UnsupportedModelError(
             f"{what}: the margins of this {library} model do not determine class probabilities "
-            f"(its link is {link.name}); explain model_output='raw'"
+            f"(its link is {link.name}); use model_output='raw'"
         )
     if n_margins > 1:
         raise UnsupportedModelError(
             f"{what}: this {library} model has {n_margins} probabilities that do not sum to 1 (one class against the "
-            "rest, or several labels at once), so it has no single log loss; explain model_output='probability'"
+            "rest, or several labels at once), so it has no single log loss; use model_output='probability'"
         )
     # -log of the probability of the true class is softplus(t) - y t.
     scale, shift = steps[0].scale, steps[0].shift

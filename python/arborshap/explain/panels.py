@@ -120,7 +120,7 @@ def incomparable(panels: Panels) -> str | None:
     name = panels.output.name
     if panels.output.labels is not None:
         return (
-            f"a change of the mean has no label, which model_output={name!r} needs; compare model_output='raw', or the "
+            f"model_output={name!r} needs labels, but a population has none; use model_output='raw', or compare the "
             "losses of rows"
         )
     for t, term in enumerate(panels.output.terms):

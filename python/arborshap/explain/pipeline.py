@@ -281,8 +281,8 @@ class RawColumns:
             if ours.dtype != theirs.dtype or not np.array_equal(ours, theirs, equal_nan=True):
                 feature = int((~((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))).any(axis=0).argmax())
                 raise InputError(
-                    f"the explainer cannot be saved: without scikit-learn, the pipeline's steps make other numbers of "
-                    f"the first rows, in feature {replay.features[feature]!r}; pickle the explainer instead"
+                    f"the explainer cannot be saved: without scikit-learn, the pipeline's steps compute other numbers "
+                    f"for the first rows, in feature {replay.features[feature]!r}; pickle the explainer instead"
                 )
         return replay
 

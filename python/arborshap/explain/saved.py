@@ -174,7 +174,7 @@ def _read(
         n_threads=settings.n_threads,
     )
     if is_linear != ("slopes" in numbers):
-        raise ModelError("the file does not tell whether its leaves hold slopes; it is damaged")
+        raise ModelError("the file does not say whether its leaves hold slopes; it is damaged")
     about = About(texts)
     settings = replace(settings, engine=about.of("engine", str))
     has_pipeline = about.of("pipeline", bool)

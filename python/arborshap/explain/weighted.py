@@ -277,5 +277,5 @@ def check_finite(output: SumOfTerms, margins: Array, what: str, start: int) -> N
             row = int(finite.argmin())
             raise InputError(
                 f"row {start + row} of {what}: its margin is {margins[row, term.margin]:g}, and model_output="
-                f"{output.name!r} overflows there; explain model_output='raw'"
+                f"{output.name!r} overflows there; use model_output='raw'"
             )

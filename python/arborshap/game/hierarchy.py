@@ -118,7 +118,7 @@ def _tree_of(within: Nested, names: Sequence[str], also: Sequence[str]) -> list[
     try:
         return _read(within, positions, names, set(), "within")
     except RecursionError:
-        raise InputError("within has too many groups inside groups, or a group that holds itself") from None
+        raise InputError("within has too many groups inside groups, or a group that contains itself") from None
 
 
 def _read(

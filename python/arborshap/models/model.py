@@ -122,8 +122,8 @@ class Model:
         if found.reordered and self.predicts_by_position:
             warn(
                 f"the columns of {what} are in another order than in training. They are matched by name here, but the "
-                f"predict method of {self.library.partition(' ')[0]} goes by position, so its predictions of this "
-                "frame are those of other rows; put the columns in the order of training"
+                f"predict method of {self.library.partition(' ')[0]} goes by position, so it mixes up the columns of "
+                "this frame; put the columns in the order of training"
             )
         if not self.takes_missing:
             check_none_missing(found.matrix, what, found.names, self.library)

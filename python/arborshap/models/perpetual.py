@@ -121,5 +121,5 @@ def _codes(digits: Any, where: str) -> list[int]:
     try:
         bits = int.from_bytes(bytes.fromhex(digits), "little")
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{where}: 'left_cats' is {str(digits)[:40]!r}, which is no set of categories") from error
+        raise ModelError(f"{where}: 'left_cats' is {str(digits)[:40]!r}, which is not a set of categories") from error
     return [code for code in range(bits.bit_length()) if bits >> code & 1]

@@ -75,8 +75,8 @@ class VocabularyRecoding:
                 continue
             if j in self.never_missing:
                 raise InputError(
-                    f"row {row} of column {name!r} is missing, and the model's library itself takes a missing category "
-                    "of some frames for another one; give such cells a category of their own before training"
+                    f"row {row} of column {name!r} is missing, and for some frames the model's library itself takes a "
+                    "missing category for another one; give such cells a category of their own before training"
                 )
             codes[row] = np.nan
         return codes

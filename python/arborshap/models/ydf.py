@@ -62,7 +62,7 @@ def load(model: Any) -> Model:
 
     def predict(rows: NDArray[Any]) -> NDArray[np.float64]:
         if np.isnan(rows[:, is_true]).any():
-            raise ValueError("an array of truth values has none for missing ones")
+            raise ValueError("an array of truth values cannot hold missing cells")
         given = {name: column(j, rows[:, j]) for j, name in enumerate(feature_names)}
         return np.asarray(asked.predict(given), np.float64)
 

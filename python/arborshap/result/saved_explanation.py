@@ -67,7 +67,7 @@ def load(path: str | os.PathLike[str], cls: type[Explanation]) -> Explanation:
     try:
         with source.open("rb") as opened:
             if not zipfile.is_zipfile(opened):
-                raise ValueError("it is no .npz file")
+                raise ValueError("it is not an .npz file")
         with np.load(source, allow_pickle=False) as file:
             about = json.loads(file["about"].tobytes())
             arrays = {name: file[name] for name in _ARRAYS if name in file.files}

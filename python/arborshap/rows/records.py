@@ -74,7 +74,7 @@ def codes_of_cells(name: str | int, cells: Sequence[Any], known: Sequence[Any]) 
         if code is None:
             advice = "" if is_name or only_text else f"; give the category as text, such as {str(known[0])!r}"
             raise InputError(
-                f"row {row} of column {name!r} is {str(cell)[:40]!r}, which is none of the categories of training: "
+                f"row {row} of column {name!r} is {str(cell)[:40]!r}, which is not one of the categories of training: "
                 f"{_listed(known)}{advice}"
             )
         codes[row] = code

@@ -328,7 +328,7 @@ def test_categories_by_name(files: Files, library: str) -> None:
     assert np.abs(np.load(files.path("out.npy"))[:, 0]).max() > 0
     files.write("wrong.csv", "town,size\nChur,1\nParis,2\n")
     line = files.refused("wrong.csv", "out.npy", background="towns.csv")
-    assert "row 1 of column 'town' is 'Paris', which is none of the categories of training: 'Basel', 'Chur'" in line
+    assert "row 1 of column 'town' is 'Paris', which is not one of the categories of training: 'Basel', 'Chur'" in line
 
 
 def test_a_saved_pipeline_is_explained_from_csv(files: Files) -> None:

@@ -140,7 +140,7 @@ def test_categories_are_points_of_their_own() -> None:
         mixed = frame.assign(town=pd.Categorical([town] * len(frame), categories=towns.categories))
         expected.append(model.predict(mixed).mean())
     np.testing.assert_allclose(np.asarray(curve.average), [expected], atol=1e-12 * np.abs(Y).max())
-    with pytest.raises(InputError, match="'Basel' is no category of 'town'"):
+    with pytest.raises(InputError, match="'Basel' is not a category of 'town'"):
         TreeExplainer(model, frame).partial_dependence("town", grid=["Basel"])
 
 
@@ -208,8 +208,8 @@ def test_bad_input() -> None:
     explainer = TreeExplainer(REGRESSORS["boosting"], X)
     calls: list[tuple[Any, str]] = [
         (lambda: explainer.coalition_values(X, ["nobody"]), "no player 'nobody'"),
-        (lambda: explainer.coalition_values(X, [99]), "99 is no player"),
-        (lambda: explainer.coalition_values(X, [0, 0]), "stands twice"),
+        (lambda: explainer.coalition_values(X, [99]), "99 is not a player"),
+        (lambda: explainer.coalition_values(X, [0, 0]), "a player more than once"),
         (lambda: explainer.coalition_values(X, 1.5), "names or positions"),
         (lambda: explainer.partial_dependence([0, 1, 2]), "one player or a pair"),
         (lambda: explainer.partial_dependence(0, grid=5), "needs X"),

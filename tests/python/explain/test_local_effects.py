@@ -158,5 +158,5 @@ def test_bad_input() -> None:
         with pytest.raises(InputError, match=message):
             call()
     loss = TreeExplainer(XGBClassifier(n_estimators=3).fit(X, DATA.binary), X, model_output="log_loss")
-    with pytest.raises(InputError, match="a loss has a label"):
+    with pytest.raises(InputError, match="a loss needs the label"):
         loss.accumulated_local_effects(0, X)

@@ -140,7 +140,7 @@ def holding_itself() -> dict[str, Any]:
         ({"a": []}, r"within\['a'\] is empty"),
         ({"a": "x0"}, r"within\['a'\] must be a list of columns"),
         ({"a": [True]}, "names True"),
-        (holding_itself(), "too many groups inside groups, or a group that holds itself"),
+        (holding_itself(), "too many groups inside groups, or a group that contains itself"),
     ],
 )
 def test_wrong_groups_are_refused(within: Any, message: str) -> None:

@@ -105,7 +105,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
     with pytest.raises(InputError, match="model_output"):
         linked.contrast(plain, model_output="chance")  # type: ignore[arg-type]
     loss = Background(model, X, model_output="log_loss")
-    with pytest.raises(InputError, match="has no label"):
+    with pytest.raises(InputError, match="needs labels, but a population has none"):
         loss.contrast(loss)
     with pytest.raises(InputError, match="no rows"):
         linked.contrast(Background(model, X[:0], model_output="probability"))

@@ -221,5 +221,5 @@ def test_bad_input() -> None:
         with pytest.raises(InputError, match=message):
             call()
     loss = TreeExplainer(model, X, model_output="log_loss")
-    with pytest.raises(InputError, match="a loss has a label"):
+    with pytest.raises(InputError, match="a loss needs the label"):
         loss.sage_values(X, DATA.binary)

@@ -106,7 +106,7 @@ def test_what_would_be_replayed_otherwise_is_found_out(monkeypatch: pytest.Monke
         return plain(self, rows) * (1.0 + 1e-15 * (len(calls) > 3))
 
     monkeypatch.setattr(Projected, "transform", wrong)
-    with pytest.raises(InputError, match=r"other numbers of the first rows, in feature 'pca[01]'"):
+    with pytest.raises(InputError, match=r"other numbers for the first rows, in feature 'pca[01]'"):
         explainer.to_bytes()
 
 

@@ -204,7 +204,7 @@ def test_other_damaged_sets_and_vocabularies_are_refused() -> None:
     node = {"is_leaf": False, "split_feature": 0, "split_value": 0.0, "weight_value": 0.0, "left_cats": "0z"}
     leaf = {"is_leaf": True, "split_feature": 0, "split_value": 0.0, "weight_value": 1.0}
     nodes = {"0": {**node, "left_child": 1, "right_child": 2, "missing_node": 1}, "1": leaf, "2": leaf}
-    with pytest.raises(ModelError, match="tree 3: 'left_cats' is '0z', which is no set of categories"):
+    with pytest.raises(ModelError, match="tree 3: 'left_cats' is '0z', which is not a set of categories"):
         add_tree(ForestBuilder(1, rule="<", precision="float64"), nodes, "tree 3", 0)
     described = {"kind": "texts of categories", "categories": [["a"], None], "unknown": 0.0, "missing": ""}
     good = {**described, "never_missing": []}

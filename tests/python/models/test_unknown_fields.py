@@ -154,7 +154,7 @@ def test_perpetual_nodes() -> None:
     np.testing.assert_array_equal(builder.build().margin([[0.0], [np.nan]]), [[1.0], [1.0]])
     with pytest.raises(UnsupportedModelError, match=f"tree 0: {UNKNOWN}"):
         add_tree(builder, {**nodes, "1": {**leaf, "novelty": 1}}, "tree 0", 0)
-    with pytest.raises(ModelError, match=r"tree 0: 'left_cats' is '\[1\]', which is no set of categories"):
+    with pytest.raises(ModelError, match=r"tree 0: 'left_cats' is '\[1\]', which is not a set of categories"):
         add_tree(builder, {**nodes, "0": {**root, "left_cats": [1]}}, "tree 0", 0)
 
 

@@ -107,7 +107,7 @@ def test_categories_by_name(service: ModuleType) -> None:
     np.testing.assert_allclose(answer["prediction"], model.predict(typed))
     unknown = client.post("/explain", json={"rows": [{**rows[0], "town": "Genf"}]})
     assert unknown.status_code == 422
-    assert "'Genf', which is none of the categories of training: 'Bern', 'Zürich'" in unknown.json()["detail"]
+    assert "'Genf', which is not one of the categories of training: 'Bern', 'Zürich'" in unknown.json()["detail"]
 
 
 def test_health(client: TestClient, explainer: TreeExplainer) -> None:

@@ -91,7 +91,7 @@ def test_unknown_text_is_refused_by_name_and_list(explainer: TreeExplainer, rows
     if explainer.facts().library.startswith("scikit-learn"):
         pytest.skip("scikit-learn itself takes an unknown category for a missing one")
     expected = (
-        "X: row 0 of column 'town' is 'Basel', which is none of the categories of training: 'Bern', 'Chur', 'Genf'"
+        "X: row 0 of column 'town' is 'Basel', which is not one of the categories of training: 'Bern', 'Chur', 'Genf'"
     )
     with pytest.raises(InputError, match=expected):
         explainer.shap_values(rows)
@@ -104,7 +104,7 @@ def test_codes_still_count_beside_text(explainer: TreeExplainer) -> None:
     np.testing.assert_array_equal(explainer.shap_values([{"size": 0.5, "town": 1, "member": True}]), by_name)
     np.testing.assert_array_equal(explainer.shap_values([[0.5, 1.0, 1.0]]), by_name)
     for code in (3, -1, 0.5):
-        with pytest.raises(InputError, match="none of the categories of training"):
+        with pytest.raises(InputError, match="not one of the categories of training"):
             explainer.shap_values([{"size": 0.5, "town": code, "member": True}])
 
 
