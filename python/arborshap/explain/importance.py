@@ -73,6 +73,7 @@ def sum_of_sizes(chunks: Iterable[Array], sample_weight: Any) -> SumOfSizes:
         else:
             of_chunk = np.tensordot(weights[start:n_rows], values, axes=1)
         total = of_chunk if total is None else total + of_chunk
+        del values  # or it would still be there while the next chunk is computed
     if total is not None and weights is not None and len(weights) != n_rows:
         raise InputError(f"sample_weight has {len(weights)} weights, but X has {n_rows} rows; give one weight per row")
     return SumOfSizes(total, float(n_rows if weights is None else weights.sum()), n_rows)
@@ -106,6 +107,7 @@ def value_chunks(state: State, X: Any, y: Any, index: IndexName, progress: bool 
             for values in _chunks_of(state, X, "X", labels, index, report):
                 n_rows += len(values)
                 yield values
+                del values  # or it would still be there while the next chunk is computed
             if report is not None:
                 report(1.0)
     elif progress is not False:
@@ -116,6 +118,7 @@ def value_chunks(state: State, X: Any, y: Any, index: IndexName, progress: bool 
             for values in _chunks_of(state, batch, f"batch {i} of X", rest, index, None):
                 n_rows += len(values)
                 yield values
+                del values  # as above
     if labels is not None and len(labels) != n_rows:
         raise InputError(f"y has {len(labels)} labels, but X has {n_rows} rows; give one label per row")
 
