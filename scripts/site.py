@@ -15,7 +15,7 @@ import arborshap
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "docs" / "site"
-COPIED = ["DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "docs", "examples"]
+COPIED = ["DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "src/lib.rs", "docs", "examples"]
 
 OPTIONS = {
     "autoclass": "   :members:\n",
@@ -37,6 +37,7 @@ def main(folder: Path) -> None:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("site", "__pycache__"))
         else:
+            (folder / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     shutil.copy(SITE / "conf.py", folder)
     shutil.copy(SITE / "site.css", folder / "_static")
