@@ -15,7 +15,16 @@ import arborshap
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "docs" / "site"
-COPIED = ["DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "src/lib.rs", "docs", "examples"]
+COPIED = [
+    "DESIGN.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "CITATION.cff",
+    "src/lib.rs",
+    "docs",
+    "examples",
+]
 
 OPTIONS = {
     "autoclass": "   :members:\n",
