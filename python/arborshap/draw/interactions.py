@@ -33,7 +33,7 @@ class InteractionPlots:
         Parameters
         ----------
         row
-            The position of a row; without it, all rows are summed up.
+            The position of a row. If omitted, means over all rows are drawn.
         max_display
             Most players to draw: those whose sets have the largest absolute values.
         ax
@@ -54,9 +54,9 @@ class InteractionPlots:
         Parameters
         ----------
         row
-            The position of a row; without it, all rows are summed up.
+            The position of a row. If omitted, means over all rows are drawn.
         max_display
-            Most lines to draw. If there are more sets, the last line is the sum of theirs.
+            Most lines to draw. If there are more sets, the last line is the sum of the others.
         ax
             Where to draw.
 
