@@ -49,9 +49,9 @@ class Dependence {
     const others = [...report.columns.keys()].filter((column) => column !== this.column && report.hasOrder(column));
     const named = (column) => make("option", { value: column }, clipped(report.columns[column].name, 60));
     this.partner.replaceChildren(make("option", { value: "" }, "nothing"), ...others.map(named));
-    this.partner.value = strongest === null ? "" : String(strongest);
-    byId("dependence-partner").textContent =
-      strongest === null ? "" : `It interacts most with ${report.columns[strongest].name}.`;
+    const coloured = strongest === null ? undefined : report.columnsOf[strongest].find((k) => report.hasOrder(k));
+    this.partner.value = coloured === undefined ? "" : String(coloured);
+    byId("dependence-partner").textContent = this.partnerSays(strongest, coloured);
     this.axis = cellAxis(report, this.column);
     this.scale = scaleOf(report.valuesOf(this.player), 0.06, 0);
     byId("dependence-x").replaceChildren(...this.axis.labels());
@@ -75,7 +75,13 @@ class Dependence {
     this.dots.paint();
   }
 
-  /** Return a column of the player with the largest mean effect together with this one, or null. */
+  partnerSays(strongest, coloured) {
+    if (strongest === null) return "";
+    if (coloured !== undefined) return `This feature interacts most with ${this.report.columns[coloured].name}.`;
+    return `This feature interacts most with ${this.report.players[strongest]}, whose texts have no colours here.`;
+  }
+
+  /** Return the player with the largest mean effect together with this one, or null. */
   strongestPartner() {
     const { report, player } = this;
     if (!report.interactions) return null;
@@ -83,7 +89,7 @@ class Dependence {
     const found = [...report.players.keys()]
       .filter((other) => other !== player && sizes[other] > 0)
       .sort((p, q) => sizes[q] - sizes[p]);
-    return found.length ? (report.columnsOf[found[0]].find((column) => report.hasOrder(column)) ?? null) : null;
+    return found.length ? found[0] : null;
   }
 
   partnerInWords(row) {

@@ -138,7 +138,7 @@ def test_a_feature_is_drawn_against_its_values(browser: Browser, folder: Path) -
         pictures.add(browser.colours_of("#dependence-dots"))
         assert browser.text("#dependence-name") == name
         others = [explanation.feature_names[k] for k in np.argsort(-pairs[j]) if k != j]
-        assert browser.text("#dependence-partner") == f"It interacts most with {others[0]}."
+        assert browser.text("#dependence-partner") == f"This feature interacts most with {others[0]}."
         assert len(texts(browser, "#dependence-y span")) >= 3
         label = browser.run("return document.getElementById('dependence-dots').getAttribute('aria-label')")
         assert name in label
@@ -151,6 +151,23 @@ def test_a_feature_is_drawn_against_its_values(browser: Browser, folder: Path) -
     n = len(age) // 3
     assert low == pytest.approx(explanation.values[thirds[:n], 0].mean(), abs=1e-3)
     assert high == pytest.approx(explanation.values[thirds[-n:], 0].mean(), abs=1e-3)
+
+
+def test_a_partner_of_texts_is_named_although_it_has_no_colours(browser: Browser, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    flats = pd.DataFrame({"rooms": rng.integers(1, 7, 200), "town": pd.Categorical(rng.choice(["Bern", "Chur"], 200))})
+    rent = flats["rooms"] * np.where(flats["town"] == "Bern", 400.0, 200.0)
+    model = XGBRegressor(n_estimators=5, max_depth=3, enable_categorical=True).fit(flats, rent)
+    TreeExplainer(model, flats)(flats).report(folder / "towns.html")
+    browser.open(folder / "towns.html")
+    browser.choose("#dependence-column", 0)
+    assert browser.text("#dependence-partner") == (
+        "This feature interacts most with town, whose texts have no colours here."
+    )
+    assert browser.run("return document.getElementById('dependence-colour').value") == ""
+    browser.choose("#dependence-column", 1)
+    assert browser.text("#dependence-partner") == "This feature interacts most with rooms."
+    assert browser.run("return document.getElementById('dependence-colour').value") == "0"
 
 
 def test_truth_values_stand_side_by_side_with_their_names(browser: Browser, folder: Path) -> None:
