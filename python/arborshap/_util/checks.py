@@ -20,7 +20,7 @@ def checked_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """Return the value if it is one of a few words."""
     if isinstance(value, str) and value in choices:
         return value
-    raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {in_short(value)}")
+    raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}")
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -31,7 +31,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 def whole_number(name: str, value: Any, low: int, high: int, needed: str) -> int:
     """Return a whole number from `low` to `high`; `needed` describes in words what the argument must be."""
     if not is_whole(value) or not low <= value <= high:
-        raise InputError(f"{name} must be {needed}; got {value!r}")
+        raise InputError(f"{name} must be {needed}; got {in_short(value)}")
     return int(value)
 
 

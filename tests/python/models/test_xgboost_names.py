@@ -53,7 +53,7 @@ def test_names_are_mended_by_a_background_and_kept_in_files(tmp_path: Path) -> N
         for one in (explainer, loaded):
             for rows in (frame(rows=slice(6)), frame(TOWNS[::-1], slice(6)), records):
                 np.testing.assert_allclose(one.shap_values(rows), expected, atol=2e-6)
-        with pytest.raises(InputError, match=r"'Züric', which is none of the categories.*'Zürich'"):
+        with pytest.raises(InputError, match=r"'Züric', which is not one of the categories.*'Zürich'"):
             loaded.shap_values([{"town": "Züric", "age": 0.0}])
 
 
