@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arborshap._util.checks import checked_choice
 from arborshap.exceptions import InputError
@@ -11,7 +11,6 @@ from arborshap.explain.counts import Counts
 from arborshap.explain.deals import Deals
 from arborshap.explain.labels import MODEL_OUTPUTS, OutputName
 from arborshap.explain.outputs import ModelOutput, output_of
-from arborshap.explain.population import Population, explained_change
 from arborshap.explain.reader import Reader
 from arborshap.explain.settings import Settings
 from arborshap.explain.state import State
@@ -19,6 +18,9 @@ from arborshap.game.columns import Columns
 from arborshap.game.groups import Groups
 from arborshap.game.indices import INDICES, IndexName
 from arborshap.result.explanation import Explanation
+
+if TYPE_CHECKING:
+    from arborshap.explain.population import Population
 
 
 class Comparable(ABC):
@@ -102,6 +104,8 @@ class Comparable(ABC):
         reader = _reader_of(self, other, model, settings)
         output = output_of(reader.model, name, has_background=True)
         ours, theirs = (part.population(reader, settings, output) for part in (self, other))
+        from arborshap.explain.population import explained_change  # noqa: PLC0415 (few callers compare populations)
+
         return explained_change(ours, theirs, index)
 
     def population(self, reader: Reader, settings: Settings, output: ModelOutput | None) -> Population:
@@ -109,6 +113,8 @@ class Comparable(ABC):
 
         def state_of(counts: Counts) -> State:
             return self.with_counts(counts).state_of(reader, settings, None, output)
+
+        from arborshap.explain.population import Population  # noqa: PLC0415 (as above)
 
         return Population(self.counts, state_of(self.counts), self.deals, state_of)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
 from arborshap.explain.state import State
 from arborshap.explain.values import in_chunks, share_of
-from arborshap.game.hierarchy import Hierarchy
 from arborshap.game.indices import Sets, at_sets
 from arborshap.rows.numbers import Matrix
+
+if TYPE_CHECKING:
+    from arborshap.game.hierarchy import Hierarchy
 
 Array: TypeAlias = NDArray[np.float64]
 Compute: TypeAlias = Callable[[_core.Explainer, Matrix, Report | None], Array]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from arborshap._util.checks import is_whole
 from arborshap.exceptions import InputError
 from arborshap.result.comparison import frame_of_columns
-from arborshap.result.curve_columns import columns_of_curve
 from arborshap.result.value_unit import ValueUnit
 
 if TYPE_CHECKING:
@@ -77,6 +76,8 @@ class Curve:
         rows, it also has the column ``row``, which is empty in the lines of the average. A line without a value of the
         player holds the mean prediction for a missing value (`missing`).
         """
+        from arborshap.result.curve_columns import columns_of_curve  # noqa: PLC0415 (few callers make frames of curves)
+
         return frame_of_columns(columns_of_curve(self))
 
     def plot(self, *, output: int | str | None = None, ax: Axes | None = None) -> Axes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,12 @@ from arborshap.explain.orders import (
 )
 from arborshap.explain.values import base_values_of, of_given_rows
 from arborshap.game.groups import Groups
-from arborshap.game.hierarchy import Hierarchy, Nested
 from arborshap.game.indices import MOST_ORDER, SET_INDICES, SetIndexName
 from arborshap.result.axes import output_labels
-from arborshap.result.interactions import Interactions
+
+if TYPE_CHECKING:
+    from arborshap.game.hierarchy import Nested
+    from arborshap.result.interactions import Interactions
 
 
 class OrderMethods(Methods):
@@ -67,6 +69,8 @@ class OrderMethods(Methods):
         Interactions
             The sets and their values.
         """
+        from arborshap.result.interactions import Interactions  # noqa: PLC0415 (few callers ask for sets of players)
+
         checked_choice("index", index, SET_INDICES)
         order = whole_number("order", order, 1, MOST_ORDER, f"a number of players from 1 to {MOST_ORDER}")
         state = self.state
@@ -162,6 +166,8 @@ class OrderMethods(Methods):
         array
             (rows, columns) or (rows, columns, outputs). As in `values`, a single row has no axis of rows.
         """
+        from arborshap.game.hierarchy import Hierarchy  # noqa: PLC0415 (few callers divide groups)
+
         checked_flag("ordered", ordered)
         state = self.state
         if within is None and state.columns.n_players == len(state.columns.names):
