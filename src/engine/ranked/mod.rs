@@ -84,8 +84,7 @@ pub(crate) fn most_others(m: usize) -> usize {
 }
 
 /// The most players of a leaf for which ranked counts are cheaper than the pairs of distinct patterns of `m` rows, if as
-/// many rows are explained: a set of players costs about
-/// 64 times as much as a pair.
+/// many rows are explained: a set of players costs about 64 times as much as a pair.
 pub(crate) fn most_players(m: usize) -> usize {
     let sets = (m as u128).pow(2) / 64;
     (sets.max(1).ilog2() as usize).clamp(4, MOST_PLAYERS)
