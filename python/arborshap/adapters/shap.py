@@ -33,7 +33,8 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
     Parameters
     ----------
     model
-        Any model that `arborshap.TreeExplainer` takes, or an `arborshap.TreeExplainer`, which is then used as it is.
+        Any model that `arborshap.TreeExplainer` takes, or an `arborshap.TreeExplainer`, which keeps its own background
+        and output. Of the other arguments, it then takes `engine`, `n_jobs` and `memory_limit` only.
     data
         The background: whatever `arborshap.TreeExplainer` takes, a masker of shap, or an `xgboost.DMatrix`. Every row
         is used. A masker keeps only 100 rows unless told otherwise, so pass the rows themselves.
@@ -79,13 +80,26 @@ class TreeExplainer(shap.TreeExplainer):  # type: ignore[misc] # shap ships no t
     ) -> None:
         # Not super().__init__, which would read the model its own way, and keep 100 rows of the background.
         output = inputs.ChosenOutput.of(model_output)
-        if isinstance(model, (arborshap.TreeExplainer, inputs.Loaded)):
-            inputs.refuse_settings(groups=groups, sample_weight=sample_weight, feature_names=feature_names)
-            self.explainer = model.explainer if isinstance(model, inputs.Loaded) else model
-            if self.explainer is model:
-                inputs.refuse_settings(model_output=None if model_output == "raw" else model_output)
-                model_output = model.facts().model_output
-            model = model.model
+        if isinstance(model, inputs.Loaded):
+            self.explainer, model = model.explainer, model.model
+        elif isinstance(model, arborshap.TreeExplainer):
+            inputs.refuse_settings(
+                data=None if data is model.data else data,
+                model_output=None if model_output == "raw" else model_output,
+                feature_perturbation=None
+                if feature_perturbation in ("auto", model.feature_perturbation)
+                else feature_perturbation,
+                feature_names=feature_names,
+                approximate=True if inputs.is_asked_for(approximate) else None,
+                link=None if link is shap.links.identity else link,
+                groups=groups,
+                sample_weight=sample_weight,
+            )
+            self.explainer = model.with_settings(
+                engine=None if engine == "auto" else engine, n_jobs=n_jobs, memory_limit=memory_limit
+            )
+            model_output = model.facts().model_output
+            model, data = model.model, model.data
         else:
             settings = {
                 "feature_perturbation": inputs.perturbation(feature_perturbation, data),

@@ -95,6 +95,9 @@ class Given:
     @property
     def names(self) -> list[Any] | None:
         """The names of the background's columns, if they have names."""
+        if hasattr(self.data, "get_feature_names"):  # a catboost.Pool
+            named = self.data.get_feature_names()
+            return list(named) if all(named) else None
         names = getattr(self.data, "columns", getattr(self.data, "feature_names", None))
         return None if names is None or isinstance(self.data, arborshap.Background) else list(names)
 
@@ -106,6 +109,8 @@ class Given:
             return None
         if hasattr(data, "get_data"):  # an xgboost.DMatrix, which does not store what is missing
             return _dense(data.get_data(), np.nan)
+        if hasattr(data, "get_features"):  # a catboost.Pool
+            return np.asarray(data.get_features())
         if getattr(getattr(data, "data", None), "ndim", 0) == 2 and not isinstance(data, np.ndarray):
             data = data.data  # a masker, or a summary by shap.kmeans
         return _dense(data, 0.0)
@@ -191,8 +196,8 @@ def refuse_settings(**settings: Any) -> None:
 
 
 def is_asked_for(approximate: Any) -> bool:
-    """Whether approximate values were asked for; shap's default is an object of its own."""
-    return isinstance(approximate, (bool, np.bool_, int)) and bool(approximate)
+    """Whether approximate values were asked for; shap's default is a plain object, which asks for nothing."""
+    return type(approximate) is not object and bool(approximate)
 
 
 def explainer_of(model: Any, data: Any, output: Any, settings: dict[str, Any]) -> arborshap.TreeExplainer:

@@ -16,6 +16,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,12 @@ def check_call(n_trees: int, approximate: Any = False, tree_limit: Any = None) -
             "approximate=True asks for Saabas values, which are not Shapley values and are not computed here; leave it "
             "out: exact values are usually faster"
         )
-    if tree_limit not in _ALL_TREES and not (isinstance(tree_limit, int) and tree_limit >= n_trees):
+    whole = isinstance(tree_limit, Integral) and not isinstance(tree_limit, bool)
+    if tree_limit is not None and not whole:
+        raise InputError(f"tree_limit must be None or a whole number, not {tree_limit!r}")
+    if tree_limit not in _ALL_TREES and tree_limit < n_trees:
         raise InputError(
-            f"tree_limit={tree_limit!r} asks for some of the {n_trees} trees, which is another model; give that model "
+            f"tree_limit={tree_limit} asks for some of the {n_trees} trees, which is another model; give that model "
             "instead: booster[:n] in XGBoost, or Booster(model_str=booster.model_to_string(num_iteration=n)) in "
             "LightGBM"
         )

@@ -8,6 +8,7 @@ import pickle
 import warnings
 from typing import Any
 
+import catboost
 import lightgbm
 import matplotlib.pyplot as plt
 import numpy as np
@@ -157,6 +158,15 @@ class TestBackgrounds:
             explainer.shap_values(FRAME), arborshap.TreeExplainer(BOOSTED, rows).shap_values(FRAME)
         )
 
+    def test_a_pool(self) -> None:
+        model = catboost.CatBoostRegressor(iterations=3, depth=2, verbose=0, thread_count=1, allow_writing_files=False)
+        model.fit(FRAME, Y)
+        explainer = TreeExplainer(model, catboost.Pool(FRAME))
+        np.testing.assert_array_equal(explainer.data, FRAME.astype(np.float32))
+        assert explainer.masker.data.shape == FRAME.shape
+        assert explainer.data_feature_names == NAMES
+        assert not hasattr(TreeExplainer(model, catboost.Pool(FRAME.to_numpy())), "data_feature_names")
+
     def test_none(self) -> None:
         explainer = TreeExplainer(REGRESSOR)
         assert explainer.data is explainer.masker is explainer.data_missing is None
@@ -214,6 +224,7 @@ class TestRefusals:
             lambda: EXPLAINER(FRAME, approximate=True),
             lambda: EXPLAINER.shap_values(FRAME, approximate=True),
             lambda: TreeExplainer(REGRESSOR, FRAME, approximate=True),
+            lambda: TreeExplainer(REGRESSOR, FRAME, approximate="yes"),
         ):
             with pytest.raises(InputError, match="Saabas values"):
                 ask()
@@ -221,8 +232,12 @@ class TestRefusals:
     def test_some_of_the_trees(self) -> None:
         with pytest.raises(InputError, match="tree_limit=2 asks for some of the 5 trees"):
             EXPLAINER.shap_values(FRAME, tree_limit=2)
-        for harmless in (None, -1, -7, 5, 10):
+        harmless: Any
+        for harmless in (None, -1, -7, 5, 10, np.int64(5)):
             np.testing.assert_array_equal(EXPLAINER.shap_values(FRAME, tree_limit=harmless), EXPECTED)
+        harmful: Any = "5"
+        with pytest.raises(InputError, match="tree_limit must be None or a whole number, not '5'"):
+            EXPLAINER.shap_values(FRAME, tree_limit=harmful)
 
     def test_links(self) -> None:
         TreeExplainer(REGRESSOR, FRAME, link=shap.links.identity)
@@ -241,13 +256,31 @@ class TestRefusals:
         assert not TreeExplainer.supports_model_with_masker(LinearRegression(), None)
         assert TreeExplainer.supports_model_with_masker(REGRESSOR, None)
 
-    def test_settings_that_an_explainer_already_has(self) -> None:
+    @pytest.mark.parametrize(
+        "setting",
+        [
+            {"groups": {"both": ["a", "b"]}},
+            {"model_output": "probability"},
+            {"data": FRAME[:3]},
+            {"feature_perturbation": "tree_path_dependent"},
+            {"approximate": True},
+            {"link": shap.links.logit},
+        ],
+        ids=lambda setting: next(iter(setting)),
+    )
+    def test_settings_that_an_explainer_already_has(self, setting: dict[str, Any]) -> None:
         ours = arborshap.TreeExplainer(REGRESSOR, FRAME)
-        np.testing.assert_array_equal(TreeExplainer(ours).shap_values(FRAME), EXPECTED)
-        with pytest.raises(InputError, match="has its own groups; leave groups out"):
-            TreeExplainer(ours, groups={"both": ["a", "b"]})
-        with pytest.raises(InputError, match="has its own model_output"):
-            TreeExplainer(ours, model_output="probability")
+        name = next(iter(setting))
+        with pytest.raises(InputError, match=f"has its own {name}; leave {name} out"):
+            TreeExplainer(ours, **setting)
+
+    def test_an_explainer_keeps_its_background_and_takes_settings(self) -> None:
+        ours = arborshap.TreeExplainer(REGRESSOR, FRAME)
+        wrapped = TreeExplainer(ours, FRAME, feature_perturbation="interventional", link=shap.links.identity, n_jobs=1)
+        np.testing.assert_array_equal(wrapped.shap_values(FRAME), EXPECTED)
+        np.testing.assert_array_equal(wrapped.data, FRAME)
+        assert wrapped.explainer.facts().n_threads == 1
+        assert TreeExplainer(ours).explainer.facts().n_threads == ours.facts().n_threads
 
 
 class TestShapsOwnUses:
