@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ def version() -> str:
 
 def test_the_page_on_pypi_renders_with_whole_addresses() -> None:
     markdown = pytest.importorskip("readme_renderer.markdown", reason="in the dependency group `test`")
-    page = pypi_page.with_whole_addresses((ROOT / "README.md").read_text(encoding="utf-8"), REPOSITORY, "v1")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = pypi_page.with_whole_addresses(pypi_page.with_pip(readme), REPOSITORY, "v1")
     html = markdown.render(page)
     assert html is not None
     assert not re.findall(r'(?:href|src)="(?!https?://|#)', html)
@@ -33,6 +35,30 @@ def test_the_page_on_pypi_renders_with_whole_addresses() -> None:
     assert ("raw", "docs/images/overview.png") in found
     assert len(found) >= 15
     assert [path for _, path in found if not (ROOT / path).exists()] == []
+
+
+def test_the_page_on_pypi_tells_how_to_install_what_is_there() -> None:
+    page = pypi_page.with_pip((ROOT / "README.md").read_text(encoding="utf-8"))
+    section = page.partition("## Install\n")[2].partition("\n## ")[0]
+    assert "\npip install arborshap\n" in section
+    assert "make" not in section
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = re.findall(r"arborshap\[(\w+)\]", section)
+    assert {"plots", "shap", "shapash", "explainerdashboard", "mlflow"} <= {*named} <= {*extras}
+    with pytest.raises(SystemExit, match="install:begin"):
+        pypi_page.with_pip("# A page without the section")
+
+
+def test_a_release_changes_the_page_and_the_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("README.md", "pyproject.toml"):
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr(pypi_page, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["pypi_page.py", "--repository", f"{REPOSITORY}/", "--ref", "v1"])
+    pypi_page.main()
+    page = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert f"]({REPOSITORY}/raw/v1/docs/images/overview.png)" in page
+    assert "pip install arborshap\n" in page
+    assert f'"{REPOSITORY}/issues"' in (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_the_addresses_of_a_release_are_valid_metadata() -> None:
