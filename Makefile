@@ -201,7 +201,7 @@ gallery: .venv/.native ## Draw the pictures of the docs, and run the notebooks i
 	.venv/bin/python scripts/notebooks.py
 
 .PHONY: tool-pictures
-tool-pictures: .venvs/tools/.wheel ## Photograph the pages of shapash and explainerdashboard for docs/tools.md
+tool-pictures: .venvs/tools/.wheel ## Draw or photograph what shap, shapash, explainerdashboard and MLflow show, for the pages about them
 	scripts/browser.sh
 	MLFLOW_DISABLE_TELEMETRY=true .venvs/tools/bin/python scripts/tool_pictures.py
 

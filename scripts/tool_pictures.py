@@ -1,6 +1,6 @@
-"""Photograph the pages of shapash and explainerdashboard for docs/tools.md: `make tool-pictures`.
+"""Draw or photograph what shap, shapash, explainerdashboard and MLflow show, for their pages: `make tool-pictures`.
 
-The code of the page makes the explainers; a headless Chromium opens what the tools serve.
+The code of the pages makes the explainers; a headless Chromium opens what the tools serve.
 """
 
 import os
@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 from werkzeug.serving import make_server
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "tools.md"
-IMAGES = ROOT / "docs" / "images"
+DOCS = ROOT / "docs"
+IMAGES = DOCS / "images"
 
 PLOTS = "return document.querySelectorAll('.main-svg').length"
 STYLE = """
@@ -57,7 +58,14 @@ def photograph(browser: Any, address: str, path: Path, size: tuple[int, int], *,
         browser.session.find_element("xpath", f"//*[normalize-space(.)='{tab}' and contains(@class, 'tab')]").click()
     browser.run(STYLE, bootstrap())
     time.sleep(20)  # plots are drawn, and move into place
+    browser.run("window.scrollTo(0, 0)")
+    browser.settle()
     browser.session.save_screenshot(str(path))
+    shrink(path)
+
+
+def shrink(path: Path) -> None:
+    """Rewrite a picture with few colours."""
     with Image.open(path) as shot:
         few = shot.convert("RGB").quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
     few.save(path, optimize=True)
@@ -71,22 +79,38 @@ def bootstrap() -> str:
     return Path(explainerdashboard.__file__).with_name("assets").joinpath("bootstrap.min.css").read_text()
 
 
+def draw_shap(explanation: Any, path: Path) -> None:
+    """Draw what shap's own plot shows of the adapter's explanation."""
+    import matplotlib.pyplot as plt
+    import shap
+
+    plt.close("all")
+    np.random.seed(0)  # noqa: NPY002 (shap spreads dots by it)
+    shap.plots.beeswarm(explanation, show=False)
+    plt.savefig(path, dpi=100, bbox_inches="tight")
+    plt.close("all")
+    shrink(path)
+
+
 def main() -> None:
     from support.browser import chromium
     from support.pages import run
 
     os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    os.environ["MPLBACKEND"] = "agg"
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
-        names = run(PAGE, "py")
-        names["smart"].init_app()
-        (IMAGES / "tools-mlflow.png").write_bytes(names["result"].artifacts["arborshap_importance.png"].content)
+        names = run(DOCS / "migrating-from-shap.md")
+        draw_shap(names["loaded"](names["X"]), IMAGES / "tools-shap.png")
+        evaluated = run(DOCS / "mlflow.md", "py")["result"]
+        (IMAGES / "tools-mlflow.png").write_bytes(evaluated.artifacts["arborshap_importance.png"].content)
         with chromium() as browser:
+            names = run(DOCS / "shapash.md", "py")
+            names["smart"].init_app()
             with served(names["smart"].smartapp.app.server) as address:
-                photograph(
-                    browser, address, IMAGES / "tools-shapash.png", (1400, 850), row=str(names["X_test"].index[0])
-                )
-            with served(names["dashboard"].flask_server()) as address:
+                picture = IMAGES / "tools-shapash.png"
+                photograph(browser, address, picture, (1400, 900), row=str(names["X_test"].index[0]))
+            with served(run(DOCS / "explainerdashboard.md", "py")["dashboard"].flask_server()) as address:
                 picture = IMAGES / "tools-explainerdashboard.png"
                 photograph(browser, address, picture, (1400, 850), tab="Feature Interactions")
         os.chdir(ROOT)
