@@ -144,8 +144,9 @@ def report(suite: str, tests: Path, known: list[Known], timeout: int) -> bool:
 def run(tests: Path, names: list[str], explainer: str, settings: list[str]) -> tuple[dict[str, Result], bool]:
     """Run tests with an explainer; return what each came to, and whether pytest reached the end."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "results"
+        file, settings_file = Path(folder) / "results", Path(folder) / "pytest.ini"
         file.touch()
+        settings_file.write_text("[pytest]\n")  # or pytest would read our own settings, which are above shap's tests
         environment = {
             **os.environ,
             "COMPAT_EXPLAINER": explainer,
@@ -156,7 +157,7 @@ def run(tests: Path, names: list[str], explainer: str, settings: list[str]) -> t
         pytest = [sys.executable, "-m", "pytest", "--quiet", "--no-header", "--no-summary", "--tb=no"]
         quiet = ["-p", "no:cacheprovider", "-p", "compat_plugin", "-W", "ignore", "-m", "not xslow"]
         paths = [f"tests/{name.removeprefix('tests/')}" for name in names]
-        command = [*pytest, *quiet, "--rootdir", ".", *settings, *paths]
+        command = [*pytest, *quiet, "-c", str(settings_file), "--rootdir", ".", *settings, *paths]
         done = subprocess.run(command, cwd=tests.parent, env=environment, check=False)
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     results = {line["test"]: Result(line["outcome"], line["message"]) for line in lines}

@@ -60,6 +60,29 @@ def test_a_run_that_breaks_off_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not reported(monkeypatch, {"t::test_a": PASSED}, {}, done=False)
 
 
+def test_a_real_run_tells_what_each_test_came_to(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = ["--strict-markers"]\n')
+    tests = tmp_path / "target" / "tests"
+    tests.mkdir(parents=True)
+    (tests / "test_few.py").write_text(
+        "import pytest, shap\n"
+        "def test_swapped(): assert shap.TreeExplainer.__module__ == 'arborshap.adapters.shap'\n"
+        "def test_fails(): raise ValueError('no such tree')\n"
+        "def test_skipped(): pytest.skip('no library')\n"
+        "@pytest.mark.xslow\ndef test_slow(): raise AssertionError\n"
+    )
+    results, complete = compat.run(tests, ["test_few.py"], "arborshap", [])
+    found = {name.partition("::")[2]: (result.outcome, result.message) for name, result in results.items()}
+    assert complete
+    assert found == {
+        "test_swapped": ("passed", ""),
+        "test_fails": ("failed", "ValueError: no such tree"),
+        "test_skipped": ("skipped", "Skipped: no library"),
+    }
+    again, _ = compat.run(tests, [name for name in results if "swapped" in name], "shap", [])
+    assert [result.outcome for result in again.values()] == ["failed"]
+
+
 def test_without_a_network_it_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
