@@ -40,8 +40,9 @@ def use_arborshap(
         pass the rows here instead.
     model_output
         For a classifier, ``"probability"`` or ``"logodds"``; the default is what the explainer was made for, usually
-        probability. For a regressor, the prediction is explained by default; ``"raw"`` explains the sum of its trees,
-        before any link.
+        probability. If a classifier of two classes was made for probability and the dashboard fell back to log-odds,
+        which it does for category columns because of shap, probability is explained all the same. For a regressor, the
+        prediction is explained by default; ``"raw"`` explains the sum of its trees, before any link.
     **options
         Any other argument of `TreeExplainer`, such as ``n_jobs``.
 
@@ -55,10 +56,15 @@ def use_arborshap(
             f"use_arborshap takes a ClassifierExplainer or RegressionExplainer, not a {type(explainer).__name__}; "
             "call it before ExplainerDashboard(explainer)"
         )
+    classifier = isinstance(explainer, ClassifierExplainer)
     if model_output is not None:
         checked_choice("model_output", model_output, OUTPUTS)
-    classifier = isinstance(explainer, ClassifierExplainer)
-    chosen = model_output or ("probability" if explainer.model_output == "probability" or not classifier else "logodds")
+        if not classifier and model_output != "raw":
+            raise InputError(
+                f"model_output={model_output!r} is for classifiers; leave it out to explain the prediction of a "
+                "regressor, or give 'raw' to explain the sum of its trees"
+            )
+    chosen = model_output or ("probability" if not classifier or _is_about_probability(explainer) else "logodds")
     if data is None:
         data = explainer.X if explainer.X_background is None else explainer.X_background
     ours = ShapExplainer(explainer, data, "prediction" if chosen == "probability" else "raw", options)
@@ -132,7 +138,13 @@ class ShapExplainer:
                 raise InputError(f"the rows have no column {missing[0]!r}; they need the columns of explainer.X")
             frame = X[list(self._like.columns)]
         else:
-            frame = pd.DataFrame(np.asarray(X), columns=self._like.columns)
+            cells = np.asarray(X)
+            if cells.ndim != 2 or cells.shape[1] != len(self._like.columns):
+                raise InputError(
+                    f"the rows have the shape {cells.shape}; they need the {len(self._like.columns)} columns of "
+                    "explainer.X"
+                )
+            frame = pd.DataFrame(cells, columns=self._like.columns)
         typed = {name: _typed(frame[name], dtype) for name, dtype in self._like.dtypes.items()}
         return pd.DataFrame(typed, index=frame.index).set_axis(self._names, axis=1)
 
@@ -145,6 +157,14 @@ class ShapExplainer:
                 np.moveaxis(wider, axis, 0)[self._first] = np.moveaxis(values, axis, 0)
                 values = wider
         return values
+
+
+def _is_about_probability(explainer: ClassifierExplainer) -> bool:
+    """Whether a classifier's explainer was made for probability, even if shap's limits made it fall back."""
+    if explainer.model_output == "probability":
+        return True
+    asked_for = explainer.to_yaml(return_dict=True)["explainer"]["params"]["model_output"]
+    return bool(asked_for == "probability" and len(explainer.labels) == 2)
 
 
 def _typed(cells: pd.Series, like: Any) -> Any:

@@ -159,8 +159,13 @@ def test_a_pipeline_in_its_raw_columns(classifier: bool) -> None:
 def test_columns_of_categories(model: Any) -> None:
     frame, y = FRAME.astype({"town": "category"}), classes(FRAME, 2)
     explainer = ClassifierExplainer(model.fit(frame, y), frame[:5], y[:5])
+    assert explainer.model_output == "logodds"  # the dashboard falls back, because shap has no probabilities here
     use_arborshap(explainer, frame[20:32])
-    assert explainer.model_output == "logodds"  # as the dashboard itself decides for such a model
+    assert explainer.model_output == "probability"
+    sums = explainer.get_shap_values_df(pos_label=1).sum(axis=1) + explainer.shap_base_value(pos_label=1)
+    np.testing.assert_allclose(sums, model.predict_proba(frame[:5])[:, 1], atol=1e-6)
+    assert explainer.interactions_should_work
+    use_arborshap(explainer, frame[20:32], model_output="logodds")
     margins = {"raw_score": True} if isinstance(model, LGBMClassifier) else {"output_margin": True}
     expected, base = by_definition(lambda rows: model.predict(rows, **margins), frame[:5], frame[20:32])
     values = explainer.get_shap_values_df(pos_label=1)
@@ -190,11 +195,29 @@ def test_an_unknown_output_is_refused() -> None:
         use_arborshap(RegressionExplainer(model, X, target(FRAME[:5])), model_output="odds")
 
 
+def test_log_odds_that_were_asked_for_stay() -> None:
+    y = classes(FRAME, 2)
+    model = XGBClassifier(n_estimators=5, max_depth=3).fit(NUMBERS, y)
+    explainer = use_arborshap(ClassifierExplainer(model, X, y[:5], X_background=Z, model_output="logodds"))
+    assert explainer.model_output == "logodds"
+    margins, _ = by_definition(lambda rows: model.predict(rows, output_margin=True), X, Z)
+    np.testing.assert_allclose(explainer.get_shap_values_df(pos_label=1), margins[..., 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("output", ["probability", "logodds"])
+def test_outputs_of_classifiers_are_refused_for_regressors(output: str) -> None:
+    model = XGBRegressor(n_estimators=2).fit(NUMBERS, target(FRAME))
+    with pytest.raises(InputError, match=f"model_output='{output}' is for classifiers; leave it out"):
+        use_arborshap(RegressionExplainer(model, X, target(FRAME[:5])), model_output=output)
+
+
 def test_a_background_of_other_columns_is_refused_and_one_in_parts_is_taken() -> None:
     model = XGBRegressor(n_estimators=5, max_depth=3).fit(NUMBERS, target(FRAME))
     explainer = RegressionExplainer(model, X, target(FRAME[:5]))
     with pytest.raises(InputError, match="the rows have no column 'income'"):
         use_arborshap(explainer, Z[["age", "bern"]])
+    with pytest.raises(InputError, match=r"the rows have the shape \(12, 2\); they need the 3 columns of explainer.X"):
+        use_arborshap(explainer, Z.to_numpy()[:, :2])
     with pytest.raises(InputError, match="one number per column, but 'both' is one player of several columns"):
         use_arborshap(explainer, Z, groups={"both": ["age", "bern"]})
     parts = Background(model, Z[:5], model_output="prediction").merge(
