@@ -48,7 +48,8 @@ def save_model(
         The MLflow model to add this flavour to; `log_model` passes one.
     signature, input_example, conda_env, pip_requirements, extra_pip_requirements, code_paths, metadata
         As for every flavour of MLflow. The default requirements are this version of arborshap, and the versions of
-        MLflow, numpy and pandas. If `input_example` is a frame or an array, the signature is inferred from it.
+        MLflow, numpy and pandas. If `input_example` is a frame or an array, the signature is inferred from it. Category
+        columns of a frame are saved as their texts or numbers, since MLflow's signatures have no categories.
     """
     if not isinstance(explainer, TreeExplainer):
         raise InputError(
@@ -58,6 +59,7 @@ def save_model(
     if (output := explainer.facts().model_output) in ("log_loss", "squared_error"):
         raise InputError(f"model_output={output!r} needs the label of each row, which a served model is not given")
     columns_of(explainer)  # refuses names that would clash
+    input_example = _without_categories(input_example)
     if signature is None and isinstance(input_example, (pd.DataFrame, np.ndarray)):
         signature = infer_signature(input_example, ExplainingModel(explainer).predict(input_example))
     model = Model() if mlflow_model is None else mlflow_model
@@ -94,14 +96,15 @@ def log_model(explainer: TreeExplainer, name: str | None = None, **options: Any)
         The name of the logged model.
     **options
         What `save_model` takes, and ``registered_model_name``, ``await_registration_for``, ``params``, ``tags``,
-        ``step`` and the like, as for every flavour of MLflow.
+        ``step`` and the like, as for every flavour of MLflow. ``artifact_path`` is the old word for `name`.
 
     Returns
     -------
     mlflow.models.model.ModelInfo
         Its ``model_uri`` is what `load_model` and `mlflow.pyfunc.load_model` take.
     """
-    return Model.log(artifact_path=None, name=name, flavor=sys.modules[__name__], **{"explainer": explainer} | options)
+    given = {"artifact_path": None, "explainer": explainer} | options
+    return Model.log(name=name, flavor=sys.modules[__name__], **given)
 
 
 def load_model(model_uri: str, dst_path: str | None = None, **settings: Any) -> TreeExplainer:
@@ -199,6 +202,16 @@ def frame_of(explainer: TreeExplainer, explanation: Explanation) -> pd.DataFrame
     cells = np.moveaxis(blocks, 2, 1).reshape(n_rows, n_outputs * (n_players + 1))
     kind = explanation.frame_kind
     return pd.DataFrame(cells, columns=columns_of(explainer), index=None if kind is None else kind.index)
+
+
+def _without_categories(example: Any) -> Any:
+    """Return an example whose category columns hold plain texts or numbers; `TreeExplainer` reads these as well."""
+    if not isinstance(example, pd.DataFrame):
+        return example
+    plain = {
+        name: kind.categories.dtype for name, kind in example.dtypes.items() if isinstance(kind, pd.CategoricalDtype)
+    }
+    return example.astype(plain) if plain else example
 
 
 def _output_names(explainer: TreeExplainer) -> list[str]:

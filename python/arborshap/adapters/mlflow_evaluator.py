@@ -17,6 +17,7 @@ from mlflow.models.evaluation import EvaluationArtifact, EvaluationResult, Model
 from arborshap import ArborshapError, TreeExplainer
 
 LOGGER = logging.getLogger("arborshap")
+SETTINGS = ("background", "model_output", "log_explainer", "log_model_explainability", "ignore_exceptions")
 
 
 class ArborshapEvaluator(ModelEvaluator):  # type: ignore[misc, unused-ignore]
@@ -24,7 +25,7 @@ class ArborshapEvaluator(ModelEvaluator):  # type: ignore[misc, unused-ignore]
 
     It logs ``arborshap_importance.csv`` and ``.png`` (the mean size of each feature's values), and
     ``arborshap_report.html``, a page that shows every row. Models that are not made of trees are skipped with a
-    warning. Its settings are in ``evaluator_config={"arborshap": {...}}``:
+    warning, and so is a setting that it does not know. Its settings are in ``evaluator_config={"arborshap": {...}}``:
 
     ``background``
         The rows to compare with. The default is the evaluated rows.
@@ -57,19 +58,28 @@ class ArborshapEvaluator(ModelEvaluator):  # type: ignore[misc, unused-ignore]
         """
         config = evaluator_config or {}
         rows = dataset.features_data
+        for name in config:
+            if name not in SETTINGS:
+                LOGGER.warning("arborshap's evaluator has no setting %r; it has %s", name, ", ".join(SETTINGS))
+        forgiving = config.get("ignore_exceptions", True)
         try:
             explainer = _explainer_of(model, rows, config)
             with tempfile.TemporaryDirectory() as scratch:
                 artifacts = _logged(explainer, rows, run_id, Path(scratch))
         except ArborshapError as error:
-            if not config.get("ignore_exceptions", True):
+            if not forgiving:
                 raise
             LOGGER.warning("arborshap skips this evaluation: %s", error)
             return None
         if config.get("log_explainer"):
             from arborshap.adapters.mlflow import log_model  # noqa: PLC0415 (MLflow imports this module while it starts)
 
-            log_model(explainer, name="explainer")
+            try:
+                log_model(explainer, name="explainer")
+            except ArborshapError as error:
+                if not forgiving:
+                    raise
+                LOGGER.warning("arborshap logs no explainer: %s", error)
         return EvaluationResult(metrics={}, artifacts=artifacts, run_id=run_id)
 
 

@@ -261,9 +261,13 @@ def explanation_of_shap(
     """Return the explanation as shap's, of the outputs that are explained and with these names."""
     theirs = explanation.to_shap()
     as_it_is = output.position is None and not output.doubled
+    base = output.of_expected(theirs.base_values)
+    if len(explanation.players_by_axis()) == 2 and not explanation.has("row"):
+        # The matrix of a single row is sliced by its features first, so shap has the base value once per feature.
+        base = np.repeat(np.asarray(base)[np.newaxis], len(explanation.values), axis=0)
     return shap.Explanation(
         output.of_values(theirs.values),
-        base_values=output.of_expected(theirs.base_values),
+        base_values=base,
         data=theirs.data,
         display_data=theirs.display_data,
         feature_names=names,

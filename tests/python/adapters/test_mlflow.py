@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from xgboost import XGBRegressor
 
 pytest.importorskip("mlflow", reason="`make test-tools` brings MLflow along")
@@ -21,7 +24,7 @@ import mlflow
 import mlflow.sklearn
 import mlflow.xgboost
 
-from arborshap import InputError, ModelError, TreeExplainer, UnsupportedModelError, __version__
+from arborshap import ArborshapError, InputError, ModelError, TreeExplainer, UnsupportedModelError, __version__
 from arborshap.adapters.mlflow import load_model, log_model, save_model
 from support.people import by_definition, classes, numbers, people, pipeline, target
 
@@ -124,6 +127,22 @@ def test_a_pipeline_in_its_raw_columns(tmp_path: Path) -> None:
     np.testing.assert_allclose(found[["age", "town", "income"]], values[..., 0], atol=1e-12)
 
 
+def test_an_example_with_categories_is_saved_as_texts(tmp_path: Path) -> None:
+    frame = FRAME.astype({"town": "category"})
+    model = LGBMRegressor(n_estimators=5, min_child_samples=3, verbose=-1).fit(frame, target(FRAME))
+    explainer = TreeExplainer(model, frame)
+    save_model(explainer, tmp_path / "model", input_example=frame[:2])
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    found = served.predict(FRAME[:5])  # texts, as in the example
+    np.testing.assert_array_equal(found[list(FRAME.columns)], explainer.shap_values(frame[:5]))
+
+
+def test_the_old_word_for_the_name_of_a_logged_model() -> None:
+    with mlflow.start_run():
+        info = log_model(TreeExplainer(MODEL, Z), artifact_path="explainer")
+    assert load_model(info.model_uri).n_outputs == 1
+
+
 def test_what_is_no_explainer_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"take an arborshap\.TreeExplainer, not a XGBRegressor"):
         save_model(MODEL, tmp_path / "model")
@@ -180,6 +199,23 @@ def test_models_without_trees_are_left_to_others(caplog: pytest.LogCaptureFixtur
     assert "LinearRegression" in caplog.text
     with pytest.raises(UnsupportedModelError, match="LinearRegression"):
         evaluated(model, ["arborshap"], ignore_exceptions=False)
+
+
+def test_an_explainer_that_cannot_be_logged_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    def doubled(rows: Any) -> Any:
+        return rows * 2
+
+    model = make_pipeline(FunctionTransformer(doubled), RandomForestRegressor(n_estimators=2))
+    model.fit(NUMBERS, target(FRAME))
+    assert "arborshap_report.html" in evaluated(model, ["arborshap"], log_explainer=True).artifacts
+    assert "arborshap logs no explainer: " in caplog.text
+    with pytest.raises(ArborshapError, match="doubled"):
+        evaluated(model, ["arborshap"], log_explainer=True, ignore_exceptions=False)
+
+
+def test_a_setting_that_the_evaluator_does_not_have_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    evaluated(MODEL, ["arborshap"], backgroud=Z)
+    assert "arborshap's evaluator has no setting 'backgroud'; it has background, " in caplog.text
 
 
 def test_the_evaluator_can_be_switched_off() -> None:

@@ -80,6 +80,16 @@ class TestValues:
         assert np.ndim(explained.base_values) == 0
         np.testing.assert_allclose(explained.base_values + explained.values.sum(), REGRESSOR.predict(FRAME)[3])
 
+    @pytest.mark.parametrize("model", [BOOSTED, CLASSES], ids=["one output", "several"])
+    def test_the_matrix_of_a_single_row_has_a_base_value_per_feature(self, model: Any) -> None:
+        explainer = TreeExplainer(model, FRAME)
+        explained = explainer(FRAME.iloc[3], interactions=True)
+        assert explained.base_values.shape == explained.values.shape[1:]
+        several = explainer(FRAME[3:4], interactions=True)
+        np.testing.assert_array_equal(explained.values, several.values[0])
+        for part in (explained[1], explained[:, 1]):
+            np.testing.assert_array_equal(np.unique(part.base_values), np.unique(several.base_values))
+
     @pytest.mark.parametrize("kind", ["float32", "sparse", "DMatrix"])
     def test_rows_of_other_kinds(self, kind: str) -> None:
         explainer = TreeExplainer(BOOSTED, FRAME)
