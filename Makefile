@@ -74,9 +74,13 @@ test-spark: .venvs/spark/.wheel ## Run the Spark tests on a real Spark; on Debia
 test-ray: .venvs/ray/.wheel ## Test the recipe for Ray on a real Ray
 	RAY_AUTH_MODE=disabled RAY_USAGE_STATS_ENABLED=0 .venvs/ray/bin/python -m pytest --quiet tests/python/distributed/test_ray.py
 
+# Our own tests of the adapter and of what the docs say about shap, with the newest shap; `.venv` may have an older one.
+SHAP_TESTS := tests/python/adapters/test_shap.py tests/python/adapters/test_shap_claims.py tests/python/result/test_shap_plots.py
+
 .PHONY: compat
-compat: .venvs/compat/.wheel ## Run shap's own tests with our adapter in place of its explainer, and list what differs and why
+compat: .venvs/compat/.wheel ## Run shap's own tests with our adapter in place of its explainer, list what differs and why, and check what we say of shap
 	.venvs/compat/bin/python scripts/compat.py $(OPTIONS)
+	.venvs/compat/bin/python -m pytest --quiet $(SHAP_TESTS)
 
 # The header, if there is one, lets the browser render the formulas between dollar signs.
 RUSTDOC_FLAGS := -D warnings $(if $(wildcard src/katex.html),--html-in-header src/katex.html)
