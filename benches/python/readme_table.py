@@ -180,8 +180,16 @@ machine."""
 
 SCALING = """\
 Each curve varies one size and keeps the others: 10,000 rows, 10,000 background rows, XGBoost with 100 trees of depth 6
-and 20 features. Times include construction and values, on all cores. If tables would cost more than pairs, the cost
-model chooses the other engine; the walk is shown for comparison."""
+and 20 features. Times include construction and values, on all cores. The cost model chooses the cheapest of three ways
+for each call; the walk is shown for comparison.
+
+- *Tables* cost n + m for n rows and m background rows, and are kept for later calls. A path with k players needs $2^k$
+  entries, so they suit trees with up to 13 players on a path.
+- *Ranked counts* cost n + m too, for up to 64 players on a path, but are made anew for every call. They serve trees
+  that are too deep for tables, or whose tables would cost more. At leaves with more than 22 players on their path
+  (fewer if the background is small), the cost grows with the product of the numbers of distinct patterns of rows and
+  background rows.
+- *Sparse pairs* cost n * m, but only one bit per pair and node. They suit small jobs."""
 
 SCALING_DEEP = """
 
