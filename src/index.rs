@@ -9,6 +9,7 @@ use crate::weights::{QuadratureNode, Weights, gauss_legendre};
 
 /// An index of cooperative games.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Index {
     /// The Shapley value (Definition 1).
     Shapley,

@@ -4,6 +4,7 @@ use crate::error::{Argument, Error, Result};
 
 /// The cells of [`Rows`], row after row, in the caller's precision.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Cells<'a> {
     /// Single precision.
     F32(&'a [f32]),

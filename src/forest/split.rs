@@ -2,6 +2,7 @@
 
 /// `x < threshold` or `x <= threshold` sends a row left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rule {
     /// Left iff `x < threshold` (`XGBoost`).
     Less,
@@ -14,6 +15,7 @@ pub enum Rule {
 /// The threshold is always an `f64`. A library that compares two single-precision numbers has thresholds that are exact
 /// in double precision, so rounding the value is enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Precision {
     /// The value is rounded to single precision first.
     Float32,
@@ -35,6 +37,7 @@ impl Precision {
 
 /// Which values count as missing, and so take the default direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Missing {
     /// NaN is missing.
     Nan,
@@ -91,6 +94,7 @@ impl Categories {
 
 /// The question a split asks of a value that is not missing.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Test {
     /// Is the value below a threshold?
     Threshold {

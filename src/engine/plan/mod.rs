@@ -19,6 +19,7 @@ use crate::index::Index;
 
 /// Which way a caller asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Engine {
     /// The cheapest way for each call, by the cost model.
     #[default]

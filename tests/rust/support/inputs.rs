@@ -126,6 +126,7 @@ fn anchors(forest: &Forest, feature: usize) -> Vec<f64> {
         match &split.test {
             Test::Threshold { threshold, .. } => anchors.push(*threshold),
             Test::Member { categories, .. } => anchors.extend(categories.codes().iter().map(|&code| f64::from(code))),
+            other => panic!("make values around {other:?} here"),
         }
     }
     anchors

@@ -63,6 +63,7 @@ impl Game {
                 .flat_map(|i| (0..p).map(move |j| (i, j)))
                 .flat_map(|(i, j)| (0..k).map(move |output| self.pair(index, i, j, output)))
                 .collect(),
+            _ => panic!("write the definition of {index:?} here"),
         }
     }
 
