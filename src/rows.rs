@@ -76,11 +76,23 @@ impl<'a> Rows<'a> {
         self.cells
     }
 
-    /// One cell as an `f64`. The column must be below [`width`](Self::width), which is not checked; a position behind
-    /// the last cell panics.
+    /// One cell as an `f64`.
+    ///
+    /// # Panics
+    ///
+    /// If the row or the column is out of range.
     #[inline]
     #[must_use]
     pub fn get(&self, row: usize, column: usize) -> f64 {
+        assert!(column < self.width, "there is no column {column}: there are {}", self.width);
+        self.cell(row, column)
+    }
+
+    /// One cell as an `f64`, for a column that is known to be below [`width`](Self::width): the forest's features are
+    /// checked once, by [`expect_width`](Self::expect_width), and not in every cell.
+    #[inline]
+    pub(crate) fn cell(&self, row: usize, column: usize) -> f64 {
+        debug_assert!(column < self.width, "column {column} of {}", self.width);
         let at = row * self.width + column;
         match self.cells {
             Cells::F32(c) => f64::from(c[at]),
@@ -105,5 +117,25 @@ impl<'a> Rows<'a> {
             return Ok(());
         }
         Err(Error::Columns { what, columns: self.width, features: n_features })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_found_in_its_row_and_column() {
+        let (single, double) = ([1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        for rows in [Rows::new(&single[..], 2, 3), Rows::new(&double[..], 2, 3)].map(|rows| rows.expect("cells enough"))
+        {
+            assert_eq!([rows.get(0, 2), rows.get(1, 0)].map(f64::to_bits), [3.0_f64, 4.0].map(f64::to_bits));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no column 2: there are 2")]
+    fn a_column_behind_the_last_is_not_the_next_row() {
+        let _ = Rows::new(&[1.0, 2.0, 3.0, 4.0][..], 2, 2).expect("cells enough").get(0, 2);
     }
 }

@@ -39,7 +39,7 @@ impl Forest {
         out.chunks_exact_mut(k).for_each(|out| add(out, &self.base));
         for tree in self.trees.iter() {
             for (row, out) in out.chunks_exact_mut(k).enumerate() {
-                let leaf = tree.leaf_of(|feature| rows.get(row, feature));
+                let leaf = tree.leaf_of(|feature| rows.cell(row, feature));
                 match tree.output {
                     Output::One(output) => out[output] += tree.values[leaf],
                     Output::All => add(out, &tree.values[leaf * k..][..k]),

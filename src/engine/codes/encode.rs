@@ -14,7 +14,7 @@ impl Columns {
         }
         for (column, out) in self.columns.iter().zip(out.chunks_exact_mut(stride)) {
             for (r, out) in out[..rows.len()].iter_mut().enumerate() {
-                *out = column.coding.code(rows.get(r, column.feature));
+                *out = column.coding.code(rows.cell(r, column.feature));
             }
         }
     }
@@ -58,13 +58,13 @@ impl<C: Code> Kernel for Encode<'_, C> {
                     (Coding::F64 { cuts, missing }, _) => {
                         let mut x = [0.0_f64; LANES];
                         for (r, x) in x[..out.len()].iter_mut().enumerate() {
-                            *x = self.rows.get(i * LANES + r, column.feature);
+                            *x = self.rows.cell(i * LANES + r, column.feature);
                         }
                         look_up(cuts, *missing, x, out);
                     }
                     (Coding::Split(_), _) => {
                         for (r, out) in out.iter_mut().enumerate() {
-                            *out = column.coding.code(self.rows.get(i * LANES + r, column.feature));
+                            *out = column.coding.code(self.rows.cell(i * LANES + r, column.feature));
                         }
                     }
                 }
