@@ -11,8 +11,8 @@ use crate::sync::locked;
 /// The threads that do the work of a call, how far the work has come, and whether it should stop.
 ///
 /// One thread passes the job to a call of this crate. Another may watch it meanwhile, with
-/// [`fraction`](Self::fraction), and [`cancel`](Self::cancel) it. A job can serve several calls, but once cancelled, it
-/// stays cancelled.
+/// [`fraction`](Self::fraction), and [`cancel`](Self::cancel) it. A job can serve several calls, one after another, but
+/// once cancelled, it stays cancelled; make a new one for the next call.
 ///
 /// ```
 /// let job = arborshap::Job::new(2);
@@ -32,7 +32,8 @@ impl Job {
         Self { workers: Workers::new(threads), progress: Progress::default() }
     }
 
-    /// Asks the work to stop at its next step.
+    /// Asks the work to stop at its next step. There is no way back: later calls with this job fail as well, so that
+    /// a call that begins just after the request does not escape it.
     pub fn cancel(&self) {
         self.progress.cancel();
     }
