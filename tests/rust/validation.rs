@@ -307,6 +307,8 @@ fn an_engine_that_cannot_says_which() {
     let rows = Rows::new(&cells[..], 1, 70).expect("a row");
     let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
     let error = explainer.explain(&rows, Index::Shapley, Engine::Sparse, &job).expect_err("too many players");
+    let one = explainer.plan(1, Index::Banzhaf, Engine::Auto).expect("a plan").reason;
+    assert!(one.starts_with("2 of 2 trees") && one.contains("for 1 row and 3 background rows"), "{one}");
     assert!(matches!(error, Error::EngineCannot { engine: "sparse", .. }), "{error:?}");
     assert!(error.to_string().starts_with("engine \"sparse\""), "{error}");
 }

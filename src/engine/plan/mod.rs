@@ -10,7 +10,7 @@ mod cost;
 mod words;
 
 use cost::Costs;
-use words::{Bytes, Time};
+use words::{Bytes, Count, Time};
 
 use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS};
 use super::ranked::ROUND_BYTES;
@@ -262,8 +262,9 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
     let most = if kept { (once + now.rent).max(CHEAP) } else { once };
     let fit = if costs.tables < most { Way::Tables } else { without };
     let reason = format!(
-        "{} of {n_trees} trees would take {} by tables; {}, and tables would have saved {} in earlier calls",
+        "{} of {} would take {} by tables; {}, and tables would have saved {} in earlier calls",
         costs.fit,
+        Count(n_trees, "tree"),
         Time(costs.tables),
         others(now, costs.counts, costs.pairs),
         Time(now.rent),
@@ -273,12 +274,12 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
 
 /// What the ways without tables would take.
 fn others(now: &Circumstances, counts: f64, pairs: f64) -> String {
-    let (counts, pairs) = (Time(counts), Time(pairs));
+    let (counts, pairs, rows) = (Time(counts), Time(pairs), Count(now.rows, "row"));
     match now.background {
-        0 => format!("for {} rows they would take {pairs} by walking", now.rows),
+        0 => format!("for {rows} they would take {pairs} by walking"),
         m => format!(
-            "for {} rows and {m} background rows they would take {counts} by ranked counts and {pairs} by pairs",
-            now.rows
+            "for {rows} and {} they would take {counts} by ranked counts and {pairs} by pairs",
+            Count(m, "background row")
         ),
     }
 }

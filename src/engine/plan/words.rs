@@ -1,4 +1,4 @@
-//! Times and sizes in the words of a plan's reason.
+//! Times, sizes and numbers in the words of a plan's reason.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -26,9 +26,24 @@ impl Display for Bytes {
     }
 }
 
+/// How many there are of something: `1 row`, `2 rows`.
+pub(super) struct Count(pub usize, pub &'static str);
+
+impl Display for Count {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self(n, thing) = self;
+        write!(f, "{n} {thing}{}", if *n == 1 { "" } else { "s" })
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, Time};
+    use super::{Bytes, Count, Time};
+
+    #[test]
+    fn one_thing_is_said_in_the_singular() {
+        assert_eq!([0, 1, 2].map(|n| Count(n, "row").to_string()), ["0 rows", "1 row", "2 rows"]);
+    }
 
     #[test]
     fn times_are_said_as_people_say_them() {
