@@ -90,7 +90,7 @@ pub enum Error {
         bytes: u128,
     },
     /// The caller asked to stop.
-    #[error("cancelled")]
+    #[error("the call was cancelled")]
     Cancelled,
 }
 

@@ -33,7 +33,11 @@ impl Hierarchy {
         let wrong = |problem: String| Err(Error::input(Argument::Players, problem));
         let root = parent.len();
         if root < n_players || ordered.len() != root + 1 - n_players {
-            return wrong(format!("{n_players} players, {root} nodes below the root and {} groups", ordered.len()));
+            return wrong(format!(
+                "`parent` and `ordered` have {root} and {} entries, which do not fit {n_players} players: `parent` needs \
+                 one per player and group, and `ordered` one per group and one for the root",
+                ordered.len()
+            ));
         }
         let mut children = vec![0; root + 1];
         let mut rank = Vec::with_capacity(root);

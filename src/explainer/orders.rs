@@ -91,7 +91,11 @@ impl Explainer {
     pub fn explain_members(&self, rows: &Rows<'_>, hierarchy: &Hierarchy, job: &Job) -> Result<Vec<f64>> {
         rows.expect_width(Argument::Data, self.forest.n_features())?;
         if hierarchy.n_players() != self.n_players() {
-            let problem = format!("a hierarchy of {} players, not of {}", hierarchy.n_players(), self.n_players());
+            let problem = format!(
+                "the hierarchy has {} players, but the explainer has {}",
+                hierarchy.n_players(),
+                self.n_players()
+            );
             return Err(Error::input(Argument::Players, problem));
         }
         let mut out = zeros("the result", &[rows.len(), self.n_players(), self.n_outputs()])?;

@@ -88,7 +88,9 @@ fn whole(tree: &Tree, n_outputs: usize) -> Result<(), String> {
         (Output::One(k), _) if k >= n_outputs => {
             Err(format!("the tree adds to output {k}, but the forest has {n_outputs} outputs"))
         }
-        (_, Some(cover)) if cover.len() != n_nodes => Err(format!("{} cover values for {n_nodes} nodes", cover.len())),
+        (_, Some(cover)) if cover.len() != n_nodes => {
+            Err(format!("{} cover values were given, but the number of nodes is {n_nodes}", cover.len()))
+        }
         _ => Ok(()),
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn set_index_named(py: Python<'_>, name: &str, parameters: &[f64]) ->
         ("weighted-banzhaf", &[p]) => SetIndex::WeightedBanzhaf { p },
         ("semivalue", weights) => SetIndex::Semivalue { weights: weights.to_vec() },
         _ => {
-            let problem = format!("unknown index {name:?} with {} parameters", parameters.len());
+            let problem = format!("the index {name:?} with {} parameters is unknown", parameters.len());
             return Err(errors::exception(py, &Error::input(Argument::Option, problem)));
         }
     })

@@ -37,13 +37,13 @@ impl From<Plan> for PyPlan {
 
 pub(super) fn index_named(py: Python<'_>, name: &str) -> PyResult<Index> {
     let known = Index::ALL.into_iter().find(|index| index.name() == name);
-    known.ok_or_else(|| unknown(py, format!("unknown index {name:?}")))
+    known.ok_or_else(|| unknown(py, format!("the index {name:?} is unknown")))
 }
 
 pub(super) fn engine_named(py: Python<'_>, name: &str) -> PyResult<Engine> {
     let known = Engine::ALL.into_iter().find(|engine| engine.name() == name);
-    let names = "there are \"auto\", \"pattern\", \"counts\", \"sparse\" and \"traversal\"";
-    known.ok_or_else(|| unknown(py, format!("unknown engine {name:?}; {names}")))
+    let names = "choose \"auto\", \"pattern\", \"counts\", \"sparse\" or \"traversal\"";
+    known.ok_or_else(|| unknown(py, format!("the engine {name:?} is unknown; {names}")))
 }
 
 fn unknown(py: Python<'_>, problem: String) -> PyErr {

@@ -1,7 +1,7 @@
 //! What is no forest is refused, and the error says where.
 
 use arborshap::forest::{FlatForest, Node, Output, Split, Tree};
-use arborshap::{Engine, Error, Explainer, Forest, Index, Job, Players, Rows};
+use arborshap::{Engine, Error, Explainer, Forest, Hierarchy, Index, Job, Players, Rows};
 
 use crate::support::engines::ENGINES;
 use crate::support::inputs::Matrix;
@@ -101,7 +101,7 @@ fn numbers_that_are_none() {
         refused(leaf, &format!("tree 1, node 0: its cover is {cover}, not a finite number of at least 0"));
     }
     let leaf = Tree::new(vec![Node::Leaf(0)], vec![0.0], Output::One(0)).with_cover(vec![1.0, 2.0]);
-    refused(leaf, "tree 1, node 0: 2 cover values for 1 nodes");
+    refused(leaf, "tree 1, node 0: 2 cover values were given, but the number of nodes is 1");
     let error = Forest::new(vec![], 1, vec![]).expect_err("no forest");
     assert_eq!(error.to_string(), "a forest needs at least one output (one base value each)");
 }
@@ -275,6 +275,7 @@ fn cancelled_work_says_so() {
             assert_eq!(values, Err(Error::Cancelled), "{engine:?}, {threads} threads");
         }
         assert_eq!(explainer.explain_pairs(&rows, None, &job), Err(Error::Cancelled));
+        assert_eq!(Error::Cancelled.to_string(), "the call was cancelled");
     }
     for engine in ENGINES {
         let job = Job::new(2);
@@ -282,6 +283,19 @@ fn cancelled_work_says_so() {
         explainer.explain(&rows, Index::Shapley, engine, &job).expect("not cancelled");
         assert!((job.fraction() - 1.0).abs() < f64::EPSILON, "{engine:?} is done: {}", job.fraction());
     }
+}
+
+#[test]
+fn a_hierarchy_says_what_does_not_fit() {
+    let forest = FLAT.build().expect("a valid forest");
+    let (cells, job) = ([0.0; 4], Job::new(1));
+    let rows = Rows::new(&cells[..], 2, 2).expect("cells enough");
+    let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
+    let other = Hierarchy::new(3, vec![3; 3], vec![false]).expect("three players side by side");
+    let problem = input_error(explainer.explain_members(&rows, &other, &job));
+    assert_eq!(problem, "the hierarchy has 3 players, but the explainer has 2");
+    let problem = input_error(Hierarchy::new(2, vec![2], vec![false]));
+    assert!(problem.starts_with("`parent` and `ordered` have 1 and 1 entries"), "{problem}");
 }
 
 #[test]
@@ -293,6 +307,8 @@ fn a_plan_is_for_its_number_of_rows() {
     let plan = explainer.plan(3, Index::Shapley, Engine::Auto).expect("a plan");
     let values = explainer.explain(&rows, Index::Shapley, Engine::Auto, &job).expect("values");
     assert_eq!(explainer.carry_out(&plan, &rows, &job), Ok(values));
+    let one = explainer.plan(1, Index::Banzhaf, Engine::Auto).expect("a plan").reason;
+    assert!(one.starts_with("2 of 2 trees") && one.contains("for 1 row and 3 background rows"), "{one}");
     let problem = input_error(explainer.carry_out(&plan, &rows.slice(0, 2), &job));
     assert_eq!(problem, "the plan is for 3 rows, but 2 are given");
 }
@@ -307,8 +323,6 @@ fn an_engine_that_cannot_says_which() {
     let rows = Rows::new(&cells[..], 1, 70).expect("a row");
     let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
     let error = explainer.explain(&rows, Index::Shapley, Engine::Sparse, &job).expect_err("too many players");
-    let one = explainer.plan(1, Index::Banzhaf, Engine::Auto).expect("a plan").reason;
-    assert!(one.starts_with("2 of 2 trees") && one.contains("for 1 row and 3 background rows"), "{one}");
     assert!(matches!(error, Error::EngineCannot { engine: "sparse", .. }), "{error:?}");
     assert!(error.to_string().starts_with("engine \"sparse\""), "{error}");
 }
