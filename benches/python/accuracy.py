@@ -1,6 +1,6 @@
 """Measure rounding against exact arithmetic: `make accuracy` draws the histogram and writes the table of the docs.
 
-Every value of every index, by the engines pattern, sparse and traversal, is compared with its exact fraction. Errors
+Every value of every index, by each engine, is compared with its exact fraction. Errors
 are given relative to the largest possible prediction: the sum over the trees of the largest leaf.
 """
 
@@ -27,7 +27,7 @@ PAGE = ROOT / "docs" / "accuracy-and-limits.md"
 PICTURE = ROOT / "docs" / "images" / "accuracy.png"
 BEGIN, END = "<!-- accuracy:begin -->", "<!-- accuracy:end -->"
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")
-ENGINES = ("pattern", "sparse", "traversal")
+ENGINES = ("pattern", "counts", "sparse", "traversal")
 SEEDS = 12
 LEAST = 1e-19
 """Errors below it are drawn as if they were so large."""
@@ -107,7 +107,7 @@ def draw(found: list[Measured]) -> None:
     bins = np.logspace(np.log10(LEAST) - 0.25, -14, 22)
     drawn_cases = [m for m in found if LONG not in m.case]
     for ax, index in zip(axes.flat, INDICES, strict=True):
-        for engine, line in zip(ENGINES, ("-", "--", ":"), strict=True):
+        for engine, line in zip(ENGINES, ("-", "-.", "--", ":"), strict=True):
             shares = np.maximum(chosen(drawn_cases, index=index, engine=engine), LEAST)
             ax.hist(
                 shares, bins, weights=np.full(len(shares), 100 / len(shares)), histtype="step", ls=line, label=engine
