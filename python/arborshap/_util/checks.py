@@ -144,19 +144,29 @@ _MOST = 2**62
 
 
 def check_fits(
-    shape: tuple[int, ...], dtype: np.dtype[Any], limit: int | None, smaller: str = "pass dtype=np.float32 to halve it"
-) -> None:
+    shape: tuple[int, ...], dtype: np.dtype[Any] | None, limit: int | None, smaller: str = ""
+) -> np.dtype[Any]:
     """Refuse a result that is larger than the limit, or than the free memory, before computing anything.
 
-    `smaller` says how the caller can get a smaller result of the same rows.
+    Methods whose callers cannot choose a dtype pass ``None``, and get float64. `smaller` says how such a caller can get
+    a smaller result of the same rows, if there is a way.
+
+    Returns
+    -------
+    numpy.dtype
+        The dtype of the result.
     """
+    if dtype == np.float64:
+        smaller = "pass dtype=np.float32 to halve it"
+    dtype = np.dtype(np.float64) if dtype is None else dtype
     size = prod(shape) * dtype.itemsize
     if size < 2**26 and limit is None:
-        return  # every machine has this much, and asking costs more than a small result
+        return dtype  # every machine has this much, and asking costs more than a small result
     most = _core.available_memory() if limit is None else limit
     if size > most:
         room = f"this machine has {most:,} free" if limit is None else f"memory_limit allows {most:,}"
         raise MemoryError(
             f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes, but {room}; "
-            f"explain fewer rows at a time, or {smaller}"
+            f"explain fewer rows at a time{smaller and f', or {smaller}'}"
         )
+    return dtype

@@ -73,7 +73,7 @@ def _values_against(state: State, ours: Matrix, theirs: Matrix) -> tuple[Array, 
         raise InputError("a loss needs labels, but a contrast has none; use pair_values(x, z, y=...)")
     else:
         rescaled = Rescaled.of(output, state.forest, against, theirs, None, settings)
-        values = rescaled.explain(ours, None, "shapley", np.float64, False, settings)
+        values = rescaled.explain(ours, None, "shapley", None, False, settings)
         base = rescaled.expected(None, 1)
     return values, base
 
@@ -86,7 +86,7 @@ def standard_error_of(state: State, rows: Matrix, index: IndexName, progress: bo
         return state.core.standard_error(chunk, index, n_threads=state.settings.n_threads, progress=report)
 
     players = (state.columns.n_players,) * order_of_index(index)
-    return in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), np.float64, progress)
+    return in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), None, progress)
 
 
 def background_size_for(state: State, error: float, rows: Matrix | None) -> int:

@@ -55,7 +55,7 @@ def _checked_points(state: State, shape: tuple[int, ...]) -> int:
     """Return the number of points, if they fit into memory."""
     n_points = math.prod(shape)
     try:
-        check_fits((n_points, state.forest.n_features), np.dtype(np.float64), state.settings.memory_limit)
+        check_fits((n_points, state.forest.n_features), None, state.settings.memory_limit)
     except MemoryError:
         size = " x ".join(f"{n:,}" for n in shape)
         raise MemoryError(f"a curve of {size} points does not fit into memory; give a grid, such as grid=50") from None
@@ -113,7 +113,8 @@ def _per_axis(grid: Any, n_axes: int) -> list[Any]:
 def _individual(state: State, matrix: Matrix, axes: list[Axis], points: Array) -> Array:
     """Compute the curve of every row by itself: (outputs, rows, points)."""
     n_points = len(points)
-    check_fits((len(matrix), n_points, state.n_outputs), np.dtype(np.float64), state.settings.memory_limit)
+    shape, smaller = (len(matrix), n_points, state.n_outputs), "give a smaller grid, such as grid=50"
+    check_fits(shape, None, state.settings.memory_limit, smaller)
     out = np.empty((state.n_outputs, len(matrix), n_points))
     step = max(1, _CHUNK // max(1, points.size))
     for start in range(0, len(matrix), step):

@@ -35,7 +35,7 @@ def set_values(
     """Compute an index of sets of players: the sets, (sets, order), and the values, (rows, sets[, outputs])."""
     sets = state.core.player_sets(order)
     shape, smaller = (len(rows), len(sets), state.n_outputs), "keep only the largest sets of each row with top="
-    check_fits(shape, np.dtype(np.float64), state.settings.memory_limit, smaller)
+    check_fits(shape, None, state.settings.memory_limit, smaller)
 
     def compute(core: _core.Explainer, chunk: Matrix, report: Report | None) -> Array:
         values = core.explain_sets(
@@ -68,8 +68,9 @@ def largest_set_values(
     sets = state.core.player_sets(order)
     top = min(top, len(sets))
     several = (state.n_outputs,) if state.n_outputs > 1 else ()
-    check_fits((len(rows), top, *several), np.dtype(np.float64), state.settings.memory_limit)
-    kept, found = np.empty((len(rows), top), np.intp), np.empty((len(rows), top, *several))
+    shape, smaller = (len(rows), top, *several), "keep fewer sets with a smaller top"
+    check_fits(shape, None, state.settings.memory_limit, smaller)
+    kept, found = np.empty((len(rows), top), np.intp), np.empty(shape)
     with reporting(progress) as report:
         for start, stop in _chunks(len(rows), len(sets) * state.n_outputs, state.settings.memory_limit):
             labels = None if y is None else y[start:stop]
@@ -119,7 +120,7 @@ def _linear(
     check_no_labels(y)
     state.reader.verify(rows, "X")
     shape = (len(rows), cells, state.n_outputs)
-    return in_chunks(state, lambda chunk, report: compute(state.core, chunk, report), rows, shape, np.float64, progress)
+    return in_chunks(state, lambda chunk, report: compute(state.core, chunk, report), rows, shape, None, progress)
 
 
 def _chunks(n_rows: int, per_row: int, limit: int | None) -> Iterator[tuple[int, int]]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap import _core
-from arborshap._util.checks import check_fits, checked_dtype
+from arborshap._util.checks import check_fits
 from arborshap._util.progress import Report, reporting
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import check_no_labels
@@ -134,12 +134,18 @@ class Rescaled:
         return np.asarray(self.expected(None, 1)[0])
 
     def explain(
-        self, rows: Matrix, y: Any, index: IndexName, dtype: Any, progress: bool | Report, settings: Settings
+        self,
+        rows: Matrix,
+        y: Any,
+        index: IndexName,
+        dtype: np.dtype[Any] | None,
+        progress: bool | Report,
+        settings: Settings,
     ) -> NDArray[Any]:
         """Compute the values of an index averaged over the background: (rows, players[, players], outputs)."""
-        kind, labels = checked_dtype(dtype), self.checked_labels(y, len(rows))
+        labels = self.checked_labels(y, len(rows))
         shape = (len(rows), *(self.core.n_players,) * order_of_index(index), self.output.n_outputs)
-        check_fits(shape, kind, settings.memory_limit)
+        kind = check_fits(shape, dtype, settings.memory_limit)
         with reporting(progress) as report:
             if self.weighted is not None:
                 return self.weighted.explain(rows, labels, index, np.empty(shape, kind), settings, report)
@@ -160,7 +166,7 @@ class Rescaled:
     ) -> Array:
         """Compute values that are linear in the background, (rows, cells, outputs), by what `compute` finds."""
         labels, shape = self.checked_labels(y, len(rows)), (len(rows), *cells, self.output.n_outputs)
-        check_fits(shape, np.dtype(np.float64), settings.memory_limit)
+        check_fits(shape, None, settings.memory_limit)
         if self.weighted is None:
             raise self._only_by_pairs(what)
         with reporting(progress) as report:
@@ -180,14 +186,19 @@ class Rescaled:
         )
 
     def explain_pairs(
-        self, rows: Matrix, others: Matrix | None, y: Any, dtype: Any, progress: bool | Report, settings: Settings
+        self,
+        rows: Matrix,
+        others: Matrix | None,
+        y: Any,
+        dtype: np.dtype[Any],
+        progress: bool | Report,
+        settings: Settings,
     ) -> NDArray[Any]:
         """Compute the Shapley values of every pair: (rows, background rows, players, outputs)."""
-        kind, labels = checked_dtype(dtype), self.checked_labels(y, len(rows))
+        labels = self.checked_labels(y, len(rows))
         others = self._rows(others)
         shape = (len(rows), len(others), self.core.n_players, self.output.n_outputs)
-        check_fits(shape, kind, settings.memory_limit)
-        every = np.empty(shape, kind)
+        every = np.empty(shape, check_fits(shape, dtype, settings.memory_limit))
         with reporting(progress) as report:
             blocks = Pairs(self.output, self.core, others, settings.n_threads).blocks(rows, labels, report)
             for x, some, values in blocks:

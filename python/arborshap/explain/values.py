@@ -32,9 +32,9 @@ def values_of(
     y: Any = None,
 ) -> Array:
     """Compute the values of an index: (rows, players[, players][, outputs])."""
-    settings = state.settings
+    settings, kind = state.settings, checked_dtype(dtype)
     if state.rescaled is not None:
-        values = state.rescaled.explain(rows, y, index, dtype, progress, settings)
+        values = state.rescaled.explain(rows, y, index, kind, progress, settings)
         return without_single_output(state, values)
     check_no_labels(y)
     state.reader.verify(rows, "X")  # without a background, these may be the first rows to verify the model on
@@ -43,7 +43,7 @@ def values_of(
         return state.core.explain(chunk, index, engine=settings.engine, n_threads=settings.n_threads, progress=report)
 
     players = (state.columns.n_players,) * order_of_index(index)
-    return in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), dtype, progress)
+    return in_chunks(state, compute, rows, (len(rows), *players, state.n_outputs), kind, progress)
 
 
 def pair_values_of(
@@ -55,8 +55,9 @@ def pair_values_of(
     y: Any = None,
 ) -> Array:
     """Compute the Shapley values of every pair: (rows, reference rows, players[, outputs])."""
+    kind = checked_dtype(dtype)
     if state.rescaled is not None:
-        every = state.rescaled.explain_pairs(rows, others, y, dtype, progress, state.settings)
+        every = state.rescaled.explain_pairs(rows, others, y, kind, progress, state.settings)
         return without_single_output(state, every)
     check_no_labels(y)
     n_others = state.n_background if others is None else len(others)
@@ -65,7 +66,7 @@ def pair_values_of(
         return state.core.explain_pairs(chunk, others, n_threads=state.settings.n_threads, progress=report)
 
     shape = (len(rows), n_others, state.columns.n_players, state.n_outputs)
-    return in_chunks(state, compute, rows, shape, dtype, progress)
+    return in_chunks(state, compute, rows, shape, kind, progress)
 
 
 def base_values_of(state: State, n_rows: int, y: Any) -> NDArray[np.float64]:
@@ -98,12 +99,14 @@ def in_chunks(
     compute: Callable[[Matrix, Report | None], NDArray[np.float64]],
     rows: Matrix,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: np.dtype[Any] | None,
     progress: bool | Report,
 ) -> Array:
-    """Compute all rows at once, or in chunks that are each narrowed to float32 before the next is computed."""
-    kind = checked_dtype(dtype)
-    check_fits(shape, kind, state.settings.memory_limit)
+    """Compute all rows at once, or in chunks that are each narrowed to float32 before the next is computed.
+
+    Methods whose callers cannot choose a dtype pass ``None``, and get float64.
+    """
+    kind = check_fits(shape, dtype, state.settings.memory_limit)
     if 0 in shape:
         return without_single_output(state, np.empty(shape, kind))
     if progress is False and kind == np.float64:  # the fast way for a single row: nothing to report or narrow

@@ -234,6 +234,27 @@ def test_a_result_that_does_not_fit_can_be_made_smaller() -> None:
     assert explainer.interactions(rows(), order=3, top=2).values.shape == (len(rows()), 2)
 
 
+@pytest.mark.parametrize("output", ["raw", "probability"])
+def test_memory_is_not_saved_by_arguments_that_do_not_exist(output: Any) -> None:
+    model = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(rows(), target() > 0)
+    explainer = TreeExplainer(model, rows()[:9], model_output=output, memory_limit=500)
+    n_players = rows().shape[1]
+    calls: list[Callable[[], object]] = [
+        lambda: explainer.semivalues(rows(), np.full(n_players, 1 / n_players)),
+        lambda: explainer.beta_shapley_values(rows(), 2, 1),
+        lambda: explainer.owen_values(rows(), {"both": [0, 1]}),
+    ]
+    for call in calls:
+        with pytest.raises(MemoryError, match=r"explain fewer rows at a time$"):
+            call()
+    with pytest.raises(MemoryError, match=r"at a time, or pass dtype=np\.float32 to halve it$"):
+        explainer.shap_values(rows())
+    with pytest.raises(MemoryError, match=r"float32 values, .* explain fewer rows at a time$"):
+        explainer.shap_values(rows(), dtype=np.float32)
+    with pytest.raises(MemoryError, match=r"at a time, or keep fewer sets with a smaller top$"):
+        explainer.interactions(rows(), top=3)
+
+
 def test_of_a_background_in_parts() -> None:
     whole = TreeExplainer(boosted(), rows()[:40])
     parts = Background(boosted(), rows()[:25]).merge(Background(boosted(), rows()[25:40]))

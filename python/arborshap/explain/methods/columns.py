@@ -102,7 +102,7 @@ def _values(
     """Compute the values: (rows, players[, players], outputs)."""
     game = _game(state, apart)
     shape = (len(rows), *(game.n_players,) * order_of_index(index), state.n_outputs)
-    check_fits(shape, np.dtype(np.float64), state.settings.memory_limit)
+    check_fits(shape, None, state.settings.memory_limit)
     seconds = game.seconds(len(rows)) / state.settings.n_threads
     if progress is False and seconds > LONG:
         warn(
