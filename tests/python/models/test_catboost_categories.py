@@ -199,6 +199,9 @@ def test_statistics_of_several_targets_are_refused(loss: str, tmp_path: Path) ->
     path.write_text(json.dumps(document))
     with pytest.raises(UnsupportedModelError, match="several targets and statistics"):
         load(path)
+    only_one = kind(**options | {"iterations": 1, "depth": 1}).fit(rows, targets)
+    with pytest.raises(UnsupportedModelError, match="several targets and statistics"):
+        load(only_one)  # a single statistic, whose target nothing names
     counted = kind(**options, simple_ctr=["Counter"], combinations_ctr=["Counter"]).fit(rows, targets)
     assert TreeExplainer(counted, frame(9)).n_outputs == 2  # which compares the trees with CatBoost's own predictions
 
