@@ -506,7 +506,8 @@ class TreeExplainer(ColumnMethods, CurveMethods, LossMethods, OrderMethods, Popu
         ----------
         x, z
             One row each, either alone (a vector, a pandas Series) or in a matrix or frame. If either holds several
-            rows, mean predictions are compared, and the values are means over all pairs.
+            rows, mean predictions are compared, and the values are means over all pairs. To give rows weights, compare
+            two `Background`s with `Background.contrast`.
 
         Returns
         -------
