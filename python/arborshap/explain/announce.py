@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arborshap._util.notices import warn
+from arborshap._util.notices import debug_log, warn
 from arborshap._util.progress import Report, human_seconds
 from arborshap.explain.plan import Plan
 from arborshap.explain.state import State
@@ -23,11 +23,14 @@ def plan_of(state: State, n: int, index: IndexName) -> Plan:
 
 
 def announce(state: State, n_rows: int, index: IndexName, progress: bool | Report) -> None:
-    """Warn before a call that is estimated to take long, unless the caller watches its progress."""
-    if progress is not False:
+    """Log how a call will be carried out; warn if that is estimated to take long, unless its progress is watched."""
+    log = debug_log()
+    if progress is not False and log is None:
         return
     plan, n_threads = plan_of(state, n_rows, index), state.settings.n_threads
-    if plan.seconds <= LONG * n_threads:
+    if log is not None:
+        log.debug("index %s, rows=%d: %s", index, n_rows, plan)
+    if progress is not False or plan.seconds <= LONG * n_threads:
         return
     time = human_seconds(plan.seconds / n_threads)
     threads = "one thread" if n_threads == 1 else f"{n_threads} threads"

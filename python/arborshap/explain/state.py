@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arborshap import _core
 from arborshap._util.checks import checked_weights
+from arborshap._util.notices import debug_log
 from arborshap.exceptions import InputError
 from arborshap.explain.labels import OutputName
 from arborshap.explain.outputs import ModelOutput
@@ -76,7 +77,15 @@ class State:
     def of(cls, reader: Reader, settings: Settings, core: _core.Explainer) -> Self:
         """Make the state of an explainer of the raw prediction; refuse an engine that cannot explain the model."""
         core.plan(1, "shapley", settings.engine)
-        return cls(reader, settings, core, reader.model.forest.output_names)
+        state = cls(reader, settings, core, reader.model.forest.output_names)
+        if (log := debug_log()) is not None:
+            log.debug(
+                "explainer of %s: trees=%d, features=%d, outputs=%d, players=%d, background rows=%d, engine=%s, "
+                "threads=%d",
+                *(reader.model.library, state.forest.n_trees, state.forest.n_features, state.n_outputs),
+                *(state.columns.n_players, state.n_background, settings.engine, settings.n_threads),
+            )
+        return state
 
     @classmethod
     def against(

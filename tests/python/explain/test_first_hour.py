@@ -190,6 +190,22 @@ class TestLongCalls:
             TreeExplainer(light().fit(X, Y)).shap_values(X)
 
 
+@pytest.mark.parametrize("progress", [False, lambda _: None])
+def test_plans_are_logged_if_someone_listens(progress: Any, caplog: pytest.LogCaptureFixture) -> None:
+    model = light().fit(X, Y)
+    with caplog.at_level("INFO", logger="arborshap"):
+        TreeExplainer(model, X)(X, progress=progress)
+    assert not caplog.records
+    with caplog.at_level("DEBUG", logger="arborshap"):
+        explainer = TreeExplainer(model, X[:9], engine="counts", n_jobs=1)
+        explainer(X[:7], progress=progress)
+        explainer(X[:1])  # one row is fast and silent
+    made, explained = caplog.messages
+    assert made.startswith("explainer of lightgbm ")
+    assert made.endswith("trees=3, features=3, outputs=1, players=3, background rows=9, engine=counts, threads=1")
+    assert explained.startswith("index shapley, rows=7: 3 trees by ranked counts: ")
+
+
 class TestWords:
     def test_plans_have_human_numbers(self) -> None:
         plan = TreeExplainer(light().fit(X, Y), X).explain_plan(1000)
