@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from arborshap.draw.style import checked_max_display, is_date, number, short_cell, short_name, short_names
 from arborshap.exceptions import InputError
+from arborshap.game.indices import PAIR_INDICES
 from arborshap.result.value_unit import ValueUnit
 from arborshap.rows.numbers import is_missing
 
@@ -49,7 +50,7 @@ class Drawn:
     def of(cls, explanation: Explanation, plot: str) -> Drawn:
         """Read an explanation, or raise an error that says what to select from it first."""
         check_output(explanation, plot)
-        if explanation.index in ("taylor", "interaction"):
+        if explanation.index in PAIR_INDICES:
             raise InputError(
                 f"plot.{plot} draws one value per player, but {explanation.index} values belong to pairs of players; "
                 "use plot.heatmap, or explain with index='shapley'"

@@ -11,6 +11,7 @@ from arborshap.draw import style
 from arborshap.draw.drawn import check_output, value_name
 from arborshap.draw.rows import rows_heatmap
 from arborshap.exceptions import InputError
+from arborshap.game.indices import PAIR_INDICES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ def heatmap(explanation: Explanation, *, max_display: int, order: str, ax: Axes 
     """Draw players against players if the values belong to pairs, and otherwise rows against players."""
     check_output(explanation, "heatmap")
     players = explanation.players_by_axis()
-    if explanation.index not in ("taylor", "interaction"):
+    if explanation.index not in PAIR_INDICES:
         return rows_heatmap(explanation, max_display=max_display, order=order, ax=ax)
     if len(players) != 2:
         raise InputError("plot.heatmap draws pairs of players, but a single player was selected on one axis")

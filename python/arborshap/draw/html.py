@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from arborshap.draw import palette, style
 from arborshap.draw.drawn import Drawn, value_name, with_converted
 from arborshap.draw.heatmap import pair_effects
-from arborshap.game.indices import is_efficient
+from arborshap.game.indices import PAIR_INDICES, is_efficient
 
 if TYPE_CHECKING:
     from arborshap.result.explanation import Explanation
@@ -56,7 +56,7 @@ def _lines(explanation: Explanation) -> tuple[list[str], NDArray[Any], str]:
         over = tuple(i for i in range(values.ndim) if i != players)
         what = f"{value_name(explanation)}, mean size over all outputs: {outputs}"
         return explanation.feature_names, values.mean(axis=over), what
-    if explanation.index in ("taylor", "interaction"):
+    if explanation.index in PAIR_INDICES:
         if len(explanation.players_by_axis()) == 1:
             return explanation.feature_names, _mean_size(explanation.values, one_row), "effects with one player"
         values = explanation.values[np.newaxis] if one_row else explanation.values[:_PAIR_ROWS]

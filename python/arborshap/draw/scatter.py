@@ -14,6 +14,7 @@ from arborshap.draw.cell_axis import distribution, has_dates, positions
 from arborshap.draw.drawn import Drawn, numbers_of, value_name
 from arborshap.draw.heatmap import pair_effects
 from arborshap.exceptions import InputError
+from arborshap.game.indices import PAIR_INDICES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -106,7 +107,7 @@ def _shading(
 
 
 def _strength_from_pairs(interactions: Explanation, player: str, names: list[str]) -> NDArray[np.float64]:
-    if interactions.index not in ("taylor", "interaction") or interactions.values.ndim != 3:
+    if interactions.index not in PAIR_INDICES or interactions.values.ndim != 3:
         raise InputError(
             "interactions must be an explanation of pairs of one output, such as explainer(X, index='taylor')"
         )
