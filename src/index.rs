@@ -129,12 +129,15 @@ impl Index {
         match (self, xz) {
             (Self::Taylor, 1..) => taylor(w, x, xz),
             (Self::Interaction, 1..) => interaction(w, x, xz),
-            _ => Pairs { main: Singles { in_x: 0.0, in_z: 0.0 }, both_x: 0.0, both_z: 0.0, across: 0.0 },
+            (Self::Shapley | Self::Banzhaf, _) | (_, 0) => {
+                Pairs { main: Singles { in_x: 0.0, in_z: 0.0 }, both_x: 0.0, both_z: 0.0, across: 0.0 }
+            }
         }
     }
 }
 
-/// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. The number of an empty set is not used.
+/// Theorem 13 (with groups, Theorem 22): the Shapley value of a leaf. The moment is $M_1(a, c) = W(a, a + c + 1)$, so a
+/// player in $S_X$ gets $W(|S_X| - 1, |S_{XZ}|)$, and one in $S_Z$ gets $-W(|S_X|, |S_{XZ}|)$.
 #[inline(always)]
 pub(crate) fn shapley(w: &Weights, x: usize, xz: usize) -> Singles {
     single(x, xz, |a, c| SetIndex::Sii.moment(w, 1, 1, a, c))

@@ -5,7 +5,7 @@ use crate::engine::codes::SET;
 use crate::engine::compiled::{CompiledTree, Leaf, MAX_PLAYERS};
 use crate::engine::rules;
 use crate::engine::task::{BackgroundRows, Task};
-use crate::index::{self, Index, Singles};
+use crate::index::{Index, Singles};
 use crate::weights::Weights;
 
 /// Players whose gains are added up side by side.
@@ -70,11 +70,9 @@ impl<'a> Gains<'a> {
 /// What a leaf gives for every size of $S_Z$ (rows) and $S_X$ (columns) up to `k` players.
 fn singles(index: Index, w: &Weights, k: usize) -> Vec<Singles> {
     let sizes = (0..=k).flat_map(|z| (0..=k).map(move |x| (x, x + z)));
-    let singles = sizes.map(|(x, xz)| match (index, xz) {
-        (Index::Shapley, 1..) => index::shapley(w, x, xz),
-        (Index::Banzhaf, 1..) => index::banzhaf(xz),
-        // The path has no players; or this is an index of pairs, which has its own rule.
-        _ => Singles { in_x: 0.0, in_z: 0.0 },
+    let singles = sizes.map(|(x, xz)| match index.order() {
+        1 => index.singles(w, x, xz),
+        _ => Singles { in_x: 0.0, in_z: 0.0 }, // an index of pairs has its own rule
     });
     singles.collect()
 }
