@@ -37,11 +37,10 @@ def shares_of(index: IndexName, joined: NDArray[np.bool_]) -> NDArray[np.float64
     others_of_pair = np.subtract.outer(others, joined.astype(np.int64)).clip(min=0)
     if index == "taylor":
         weights = np.array([1.0 / (n * comb(n - 1, size)) for size in range(n)])
-        alone = np.where(joined, int(joined.sum()) == 1, -float(not joined.any()))
     else:
         weights = np.array([0.5 / ((n - 1) * comb(n - 2, size)) if size <= n - 2 else 0.0 for size in range(n)])
-        alone = of_players
     matrix: NDArray[np.float64] = np.outer(signs, signs) * weights[others_of_pair]
     np.fill_diagonal(matrix, 0.0)
+    alone = np.where(joined, int(joined.sum()) == 1, -float(not joined.any()))  # Theorem 18's main effect
     np.fill_diagonal(matrix, alone if index == "taylor" else of_players - matrix.sum(axis=1))
     return matrix
