@@ -214,13 +214,13 @@ def block(found: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             costs_table(found),
-            tables.wrapped(f"{models}. Processor time of one thread, the minimum of {REPEATS} measurements."),
+            tables.wrapped(f"{models}. Times are processor time of one thread, the minimum of {REPEATS} measurements."),
             derived_table(found),
             tables.wrapped(
-                "One worker process compared with two, each with one thread and its rows already in memory (model A). "
-                "If other processes use most of the machine, wall-clock time means little; the processor time of the "
-                "busiest process is the wall-clock time that a core per process would give. Each figure is the minimum "
-                f"of {REPEATS} measurements.{busy}"
+                "One worker process is compared with two, each with one thread and its rows already in memory (model "
+                "A). If other processes use most of the machine, wall-clock time means little; the processor time of "
+                "the busiest process is the wall-clock time that a core per process would give. Each figure is the "
+                f"minimum of {REPEATS} measurements.{busy}"
             ),
             scaling_table(found),
             surroundings(found) + (f"\n\n{tables.wrapped(found['note'])}" if "note" in found else "") + "\n",

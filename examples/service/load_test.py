@@ -63,7 +63,7 @@ async def asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, mess
 
 
 async def load(port: int, message: bytes, connections: int, most: int, seconds: float) -> tuple[float, list[float]]:
-    """Ask over and over, until so many answers or so much time; return the time it took and each answer's."""
+    """Ask over and over, for `most` answers or `seconds`; return the time it took in all, and for each answer."""
     latencies: list[float] = []
     deadline = time.perf_counter() + seconds
 

@@ -36,7 +36,7 @@ class Rows(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     rows: list[list[Cell]] | list[dict[str, Cell]] = Field(min_length=1, max_length=MOST_ROWS)
-    top: int | None = Field(default=None, ge=1, description="only so many of the largest values of each row")
+    top: int | None = Field(default=None, ge=1, description="how many of the largest values of each row to return")
 
 
 def from_environment() -> FastAPI:
@@ -104,7 +104,7 @@ def table_of(rows: Sequence[Any], columns: Sequence[str]) -> list[list[Any]]:
         for number, row in enumerate(rows):
             if row.keys() != wanted:
                 missing, unknown = sorted(wanted - row.keys()), sorted(row.keys() - wanted)
-                raise InputError(f"row {number}: missing columns {missing}, unknown columns {unknown}")
+                raise InputError(f"row {number}: columns {missing} are missing, and columns {unknown} are unknown")
         rows = [[row[name] for name in columns] for row in rows]
     for number, row in enumerate(rows):
         if len(row) != len(columns):

@@ -179,7 +179,7 @@ impl<'a, 'py> Reader<'a, 'py> {
     where
         T: IntoPyObject<'py, Error = std::convert::Infallible>,
     {
-        let bytes = self.take(N as u128)?.try_into().expect("so many were taken");
+        let bytes = self.take(N as u128)?.try_into().expect("N bytes were taken");
         Ok(from(bytes).into_pyobject(self.py).unwrap_or_else(|never| match never {}).into_any().into_bound())
     }
 

@@ -28,9 +28,9 @@ TOLERANCE = 1e-12
 """How large the error may be, relative to the largest slope between a row's margin and the background's margins."""
 _MOST = 64
 _DENSITY = 10  # grid points while the distance from a point of interest grows e-fold
-_REACH = 20.0  # beyond so many e-folds, a few points are enough
+_REACH = 20.0  # e-folds, beyond which a few points are enough
 _BEYOND = 20
-_EVEN = 160  # at most so many points in even steps
+_EVEN = 160  # most points in even steps
 
 
 class Factors(Protocol):

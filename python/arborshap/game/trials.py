@@ -119,7 +119,7 @@ def _cells(table: Any) -> NDArray[Any]:
         return np.asarray(table.toarray())
     cells = np.asarray(table.to_numpy() if frame_library(table) is not None else table)
     if cells.ndim != 2:
-        raise ValueError("not a table")
+        raise ValueError("this is not a table")
     return cells
 
 

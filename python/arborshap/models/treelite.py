@@ -87,7 +87,10 @@ def read_document(document: Any, precision: Precision) -> Forest:
     n_targets = take(document, "num_target", int, _WHERE)
     n_classes = max(frozen_copy(f"{_WHERE}: num_class", take_list(document, "num_class", _WHERE), np.int32), default=0)
     if n_targets * int(n_classes) != len(base):
-        raise ModelError(f"{_WHERE}: {n_targets} targets of {n_classes} classes, but {len(base)} base scores")
+        raise ModelError(
+            f"{_WHERE}: {n_targets} targets of {n_classes} classes need {n_targets * int(n_classes)} base scores, but "
+            f"it has {len(base)}"
+        )
     positions = np.arange(len(base)).reshape(n_targets, int(n_classes))
     ids = [frozen_copy(f"{_WHERE}: {key}", take_list(document, key, _WHERE), np.int32) for key in _IDS]
     if any(len(of_trees) != len(trees) for of_trees in ids):

@@ -48,7 +48,7 @@ class Step(Protocol):
 
 
 def width_after(steps: Sequence[Step], n_inputs: int) -> int:
-    """Return how many columns consecutive steps make of so many; refuse steps that do not fit together."""
+    """Return how many columns consecutive steps make of `n_inputs` columns; refuse steps that do not fit together."""
     for step in steps:
         if step.n_inputs not in (None, n_inputs):
             raise ModelError(f"the saved step {step.KIND!r} takes {step.n_inputs} columns, but it would get {n_inputs}")

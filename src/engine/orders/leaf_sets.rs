@@ -14,7 +14,7 @@ use super::subsets::each_set;
 use crate::set_index::Moments;
 use crate::simd::{Kernel, widest};
 
-/// One pattern after the other is cheaper if fewer than one in so many is wanted.
+/// One pattern after the other is cheaper if at most one pattern in this many is wanted.
 const FEW: usize = 8;
 
 /// The rule of an index for leaves with `k` players on their path.

@@ -201,7 +201,7 @@ impl Members<'_> {
             let out: f64 = after.iter().map(|&block| ratio[block]).product();
             return if possible { out } else { 0.0 };
         }
-        // The chance that so many of the blocks that x satisfies are failed by z.
+        // `chances[n]` is the chance that z fails n of the blocks that x satisfies.
         let (mut chances, mut b, mut satisfied) = (vec![1.0], 0, 1.0);
         for &block in before.iter().chain(after) {
             if state[block] == FAILS_X {

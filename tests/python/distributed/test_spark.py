@@ -55,7 +55,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 def table(spark: SparkSession, n: int = 5, **more: Any) -> Any:
-    """The rows in so many partitions, with a key and whatever else."""
+    """The rows in `n` partitions, with a key and further columns."""
     frame = FRAME.assign(key=np.arange(len(X)), **more)
     return spark.createDataFrame(frame).repartitionByRange(n, "key")
 

@@ -47,7 +47,7 @@ def test_python_keeps_nothing_of_a_call(method: str) -> None:
     tracemalloc.start()
     try:
         before = held_after(200)
-        assert held_after(2000) - before < 20_000  # ten bytes a call would already show
+        assert held_after(2000) - before < 20_000  # ten bytes per call would already show
     finally:
         tracemalloc.stop()
 

@@ -103,7 +103,7 @@ def test_by_cover(index: str, order: int) -> None:
 
 @pytest.mark.parametrize("index", INDICES)
 def test_many_rows(index: str) -> None:
-    """So many rows that a leaf meets most of its patterns."""
+    """There are so many rows that a leaf meets most of its patterns."""
     X, Z = rows()[100:], rows()[:3]
     worth = oracle.worths(leafwise().predict, X, Z)
     assert_sets(found(TreeExplainer(leafwise(), Z), X, index, 3), indices_of(worth, index, 3), 1e-10)

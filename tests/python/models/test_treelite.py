@@ -51,8 +51,8 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], object], type[ModelError], s
     "two comparisons": (lambda d: _tree(d)[0].update(comparison_op="<="), UnsupportedModelError, "compare by <, <="),
     "an output that is not there": (lambda d: d["class_id"].__setitem__(0, 5), ModelError, "class 5 of target 0"),
     "too few outputs": (lambda d: d["target_id"].pop(), ModelError, "one entry for each of 2 trees"),
-    "many classes": (lambda d: d.update(num_class=[2**31 - 1]), ModelError, "but 1 base scores"),
-    "no classes": (lambda d: d.update(num_class=[]), ModelError, "but 1 base scores"),
+    "many classes": (lambda d: d.update(num_class=[2**31 - 1]), ModelError, "base scores, but it has 1"),
+    "no classes": (lambda d: d.update(num_class=[]), ModelError, "base scores, but it has 1"),
 }
 
 

@@ -120,7 +120,7 @@ def test_health(client: TestClient, explainer: TreeExplainer) -> None:
     ("body", "message"),
     [
         ({"rows": [[1, 2, 3], [1, 2]]}, "row 1 has 2 values, but there are 3 columns"),
-        ({"rows": [{"a": 1, "b": 2, "x": 3}]}, "row 0: missing columns ['c'], unknown columns ['x']"),
+        ({"rows": [{"a": 1, "b": 2, "x": 3}]}, "row 0: columns ['c'] are missing, and columns ['x'] are unknown"),
         ({"rows": [[1, 2, 3], [1, 2, "3"]]}, "row 1 of column 'c' is '3', not a number"),
         ({"rows": [{"a": 1, "b": "2", "c": 3}]}, "row 0 of column 'b' is '2', not a number"),
         ({"rows": []}, "at least 1 item"),

@@ -44,7 +44,7 @@ def all_indices(of: TreeExplainer, X: Array) -> bytes:
 
 
 def at_once(n: int, call: Callable[[int], object]) -> None:
-    """Call from so many threads, which all begin together; whatever one of them raises is raised here."""
+    """Call from `n` threads, which all begin together; whatever one of them raises is raised here."""
     gate = threading.Barrier(n)
 
     def begin(number: int) -> object:
