@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import arborshap
 from support.places import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -82,6 +83,19 @@ def test_the_changelog_has_a_date_for_this_version() -> None:
     assert all(re.fullmatch(r"\d{4}-\d{2}-\d{2}", date) for date in dates)
     assert dates == sorted(dates, reverse=True)
     assert str(yaml_of("CITATION.cff")["date-released"]) == dates[0]
+
+
+def test_assistants_are_told_of_every_page_and_of_calls_that_exist() -> None:
+    text = (ROOT / "llms.txt").read_text(encoding="utf-8")
+    pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+    assert pages - {*re.findall(r"\]\(([\w./-]+)", text)} == set()
+    calls = {*re.findall(r"`(?:explainer\.)?([a-z_]{4,})\(", text)}
+    adapters = {"use_arborshap", "log_model", "load_model"}
+    assert {"partial_dependence", "drift_contributions", "owen_values", *adapters} <= calls
+    known = {*dir(arborshap.TreeExplainer), *arborshap.__all__, *dir(arborshap.Explanation)}
+    assert calls - known == adapters
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert {*re.findall(r"`(?:arborshap)?\[(\w+)\]`", text)} <= {*extras}
 
 
 @pytest.mark.parametrize("name", ["wrong-value", "failure", "wish"])
