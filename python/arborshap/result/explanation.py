@@ -16,7 +16,7 @@ from arborshap.exceptions import InputError
 from arborshap.game.indices import is_efficient, order_of_index
 from arborshap.result import selections
 from arborshap.result.arithmetic import Arithmetic
-from arborshap.result.asked_by_shap import class_for
+from arborshap.result.asked_by_shap import class_for, refuse_as_order
 from arborshap.result.axes import Axis, Pick, Selector, output_labels, pick_along
 from arborshap.result.frames import frame_of
 from arborshap.result.per_player import data_per_player, to_shap
@@ -151,6 +151,10 @@ class Explanation(Arithmetic):
         """The shape of `values`."""
         return self.values.shape
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        refuse_as_order(self, sys._getframe(1))
+        return super().__array__(dtype, copy)
+
     def __len__(self) -> int:
         if not self.has("row"):
             raise TypeError("an explanation of a single row has no length")
@@ -160,6 +164,7 @@ class Explanation(Arithmetic):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Selector | tuple[Selector, ...]) -> Explanation:
+        refuse_as_order(self, sys._getframe(1))
         selectors = self._one_selector_per_axis(key)
         picks = [pick_along(s, axis, n) for s, axis, n in zip(selectors, self.axes, self.values.shape, strict=True)]
         picked = [axis.take(pick) for axis, pick in zip(self.axes, picks, strict=True)]

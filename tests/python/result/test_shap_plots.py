@@ -46,6 +46,13 @@ REFUSED: dict[str, Plot] = {
 }
 
 
+ORDERS: dict[str, Plot] = {
+    "order of beeswarm": lambda e, s: shap.plots.beeswarm(s, order=e.abs.max(0), show=False),
+    "order of bar": lambda e, s: shap.plots.bar(s, order=e.abs.max(0), show=False),
+    "instance_order of heatmap": lambda e, s: shap.plots.heatmap(s, instance_order=e.sum(1), show=False),
+}
+
+
 def picture(plot: Plot, one: Any, several: Any) -> bytes:
     plt.close("all")
     np.random.seed(0)  # noqa: NPY002 (shap spreads dots by it)
@@ -67,6 +74,18 @@ def test_they_draw_an_explanation_as_it_is(name: str) -> None:
 def test_or_say_what_they_need(name: str) -> None:
     with pytest.raises(TypeError, match=r"needs shap's own class here: give it explanation.to_shap\(\)"):
         REFUSED[name](ONE, SEVERAL)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_an_order_is_never_read_as_positions(name: str) -> None:
+    argument = name.partition(" ")[0]
+    for given in (ONE.to_shap(), *([] if "bar" in name else [ONE])):
+        with pytest.raises(
+            TypeError, match=rf"^{argument}= needs shap's own class: make it of explanation.to_shap\(\)"
+        ):
+            ORDERS[name](ONE, given)
+        ORDERS[name](ONE.to_shap(), given)
     plt.close("all")
 
 
