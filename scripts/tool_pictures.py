@@ -26,8 +26,11 @@ STYLE = """
     const style = document.createElement("style");
     style.textContent = arguments[0];
     document.head.prepend(style);
+    document.documentElement.style.scrollbarWidth = "none";
     for (const icon of document.querySelectorAll("*"))  // of a font from the network
-        if (!icon.children.length && icon.textContent.trim() === "fullscreen") icon.style.visibility = "hidden";
+        if (!icon.children.length && icon.textContent.trim() === "fullscreen")
+            (icon.closest("a, button") ?? icon).style.visibility = "hidden";
+    for (const button of document.querySelectorAll("button")) button.style.whiteSpace = "nowrap";
     window.dispatchEvent(new Event("resize"));
 """
 
