@@ -18,16 +18,7 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
         fn avx512<K: Kernel>(kernel: K) -> K::Output {
             kernel.run()
         }
-        #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
-        fn avx2<K: Kernel>(kernel: K) -> K::Output {
-            kernel.run()
-        }
-        let fma = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt");
-        if fma
+        if has_avx2()
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
@@ -36,12 +27,36 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
             // SAFETY: every feature the function is compiled with was just detected.
             return unsafe { avx512(kernel) };
         }
-        if fma {
-            // SAFETY: as above.
+    }
+    middling(kernel)
+}
+
+/// Runs a kernel that spends its time on looking up numbers one by one. It is compiled for AVX2 at most: for AVX-512,
+/// compilers gather the numbers into wide vectors, which takes longer than to load one after another.
+#[inline]
+pub(crate) fn middling<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+    {
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
+        fn avx2<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+        if has_avx2() {
+            // SAFETY: every feature the function is compiled with was just detected.
             return unsafe { avx2(kernel) };
         }
     }
     kernel.run()
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+#[inline]
+fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt")
 }
 
 /// `slice[i]`. With `--cfg arborshap_checked` every such read is checked, and kernels are compiled for the baseline

@@ -43,7 +43,7 @@ use super::task::{BackgroundRows, Task};
 use crate::error::Result;
 use crate::job::Workers;
 use crate::memory::zeroed;
-use crate::simd::widest;
+use crate::simd::middling;
 use coefficients::{Coefficients, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
 use join::Rules;
@@ -223,7 +223,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                     find_indices(pass, layout, x, first, slots, indices);
                 }
             }
-            widest(Read {
+            middling(Read {
                 layout,
                 way: pass.way,
                 items: pass.items.clone(),

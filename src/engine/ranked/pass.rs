@@ -16,9 +16,9 @@ use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::task::BackgroundRows;
 use crate::simd::{Kernel, widest};
 
-/// About how many entries the tables of a pass have: few enough to stay in the cache, but not fewer, because every pass
-/// has to add up the gains of its whole path.
-const ENTRIES: usize = 1 << 16;
+/// About how many entries the tables of a pass have: few enough to stay in the second-level cache, but not fewer,
+/// because every pass has to add up the gains of its whole path.
+const ENTRIES: usize = 1 << 14;
 /// The same for a tree that is so deep that the way from the root costs more than the cache saves.
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
@@ -43,7 +43,7 @@ impl Pass {
     /// The passes of a tree. They depend on the tree and the background alone, since a row's gains are summed by pass.
     pub(super) fn of_tree(position: usize, layout: &Layout, m: usize, order: u32) -> Vec<Self> {
         let mut passes = Vec::new();
-        let most = if order == 1 { ENTRIES } else { ENTRIES / 4 };
+        let most = if order == 1 { ENTRIES } else { ENTRIES / 2 };
         let least = (layout.slots / 2 / PASSES) as u32;
         let (mut start, mut entries) = (0, 0);
         for (item, &n) in (0..).zip(&layout.ranked) {

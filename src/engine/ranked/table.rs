@@ -117,15 +117,9 @@ impl Tables {
             a[r] = whole;
             gains[at][r] += part;
         }
-        for (p, gains) in gains[..=site.others as usize].iter_mut().enumerate() {
-            if p == at {
-                continue;
-            }
-            let bit = other_bit(p, at);
-            for r in 0..BLOCK {
-                gains[r] += a[r] - c[(usize::from(indices[r]) | bit) & mask];
-            }
-        }
+        let (before, after) = gains[..=site.others as usize].split_at_mut(at);
+        add_others(before, 0, &a, c, indices);
+        add_others(&mut after[1..], at, &a, c, indices);
     }
 
     /// Adds what pairs of positions get, and each position by itself.
@@ -202,6 +196,27 @@ impl Tables {
                 let [e2, e1, e0] = [1, 2, 3].map(|d| at(moment::E + d));
                 *pair = [a, c, a - c, e0, e1, e2, e0 - e1, e1 - e2];
             }
+        }
+    }
+}
+
+/// Adds `a - c` for players besides the split's own, whose bits in an index begin with `first`. Two players are served
+/// at a time, since both take the same index.
+#[inline(always)]
+fn add_others(gains: &mut [[f64; BLOCK]], first: usize, a: &[f64; BLOCK], c: &[f64], indices: &[u16; BLOCK]) {
+    let (mask, last) = (c.len() - 1, first + gains.len() - gains.len().min(1));
+    let (twos, rest) = gains.as_chunks_mut::<2>();
+    for (position, [one, two]) in (first..).step_by(2).zip(twos) {
+        let bit = 1_usize << position;
+        for r in 0..BLOCK {
+            let index = usize::from(indices[r]);
+            one[r] += a[r] - c[(index | bit) & mask];
+            two[r] += a[r] - c[(index | bit << 1) & mask];
+        }
+    }
+    for gains in rest {
+        for r in 0..BLOCK {
+            gains[r] += a[r] - c[(usize::from(indices[r]) | 1 << last) & mask];
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::engine::cells::CellMap;
 use crate::engine::codes::{Code, RowSource, of_width};
 use crate::engine::task::Task;
 use crate::error::Result;
-use crate::simd::{Kernel, Offsets, add_looked_up, prefetch, widest};
+use crate::simd::{Kernel, Offsets, add_looked_up, middling, prefetch};
 
 /// Numbers in the tables of a run of units, about: few enough that threads can share out the runs.
 const RUN: usize = 1 << 18;
@@ -160,7 +160,7 @@ impl RowPass<'_> {
         if !self.zeros {
             self.cells.exchange(&mut sums, out, |sum, cell| *sum = *cell);
         }
-        widest(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
+        middling(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
         self.cells.exchange(&mut sums, out, |sum, cell| *cell = *sum);
     }
 }
