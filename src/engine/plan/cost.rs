@@ -33,16 +33,16 @@ mod price {
     /// A background row's index in a unit, counted.
     pub(super) const COUNT: f64 = 2.0;
     /// A number of a table, looked up for a row: if the tables of a tree stay in the cache, and if they do not.
-    pub(super) const LOOK: f64 = 0.4;
-    pub(super) const LOOK_FAR: f64 = 1.1;
+    pub(super) const LOOK: f64 = 0.28;
+    pub(super) const LOOK_FAR: f64 = 0.85;
     /// A leaf of ranked counts, whatever the rows; and a row or a background row on its way there.
-    pub(super) const LEAF: f64 = 400.0;
+    pub(super) const LEAF: f64 = 200.0;
     pub(super) const SITE: f64 = 0.8;
     /// An entry of ranked counts, from counts to what rows read.
-    pub(super) const RANK: f64 = 8.0;
+    pub(super) const RANK: f64 = 6.5;
     /// A row at a split with ranked counts, and a number that it reads there.
     pub(super) const ROW: f64 = 1.5;
-    pub(super) const READ: f64 = 0.45;
+    pub(super) const READ: f64 = 0.3;
     /// A number of a row's sums over a group of trees.
     pub(super) const SUM: f64 = 2.2;
     /// A leaf with many players: finding a row's or a background row's pattern among the distinct ones.
