@@ -44,9 +44,15 @@ def test_the_page_shows_what_was_recorded(recorded: dict[str, Any]) -> None:
 
 
 def test_every_recorded_value_agreed(recorded: dict[str, Any]) -> None:
-    timed = [e for case in recorded["cases"] for name, e in case["entries"].items() if name != "arborshap"]
-    assert all(e["difference"] < 2e-5 and e["rows_apart"] < 10 for e in timed if "seconds" in e)
-    assert sum("seconds" in e for e in timed) > len(timed) / 2
+    entries = {(case["name"], name): e for case in recorded["cases"] for name, e in case["entries"].items()}
+    peers = {key: e for key, e in entries.items() if key[1] != "arborshap"}
+    timed = {key: e for key, e in peers.items() if "seconds" in e}
+    assert len(timed) > len(peers) / 2
+    # shap counts the players of a path in 32 bits, which is too few for this model.
+    wrong = {key for key, e in timed.items() if "wrong" in e}
+    assert wrong <= {("L1023 5k x 5k", "shap")}
+    compared = [e for key, e in timed.items() if key not in wrong]
+    assert all(e["difference"] < 2e-5 and e["rows_apart"] < 10 for e in compared)
 
 
 def test_a_loss_is_shown_as_one() -> None:
