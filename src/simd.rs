@@ -18,17 +18,30 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
         fn avx512<K: Kernel>(kernel: K) -> K::Output {
             kernel.run()
         }
-        if has_avx2()
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
+        if has_avx512() {
             // SAFETY: every feature the function is compiled with was just detected.
             return unsafe { avx512(kernel) };
         }
     }
     middling(kernel)
+}
+
+/// Runs a kernel that spends its time on counting bits: as [`widest`] does, but with the instruction that counts the bits
+/// of a whole vector, if there is one.
+#[inline]
+pub(crate) fn counting<K: Kernel>(kernel: K) -> K::Output {
+    #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,avx2,fma,bmi1,bmi2,popcnt")]
+        fn avx512<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+        if has_avx512() && is_x86_feature_detected!("avx512vpopcntdq") {
+            // SAFETY: every feature the function is compiled with was just detected.
+            return unsafe { avx512(kernel) };
+        }
+    }
+    widest(kernel)
 }
 
 /// Runs a kernel that spends its time on looking up numbers one by one. It is compiled for AVX2 at most: for AVX-512,
@@ -47,6 +60,16 @@ pub(crate) fn middling<K: Kernel>(kernel: K) -> K::Output {
         }
     }
     kernel.run()
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+#[inline]
+fn has_avx512() -> bool {
+    has_avx2()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl")
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]

@@ -197,7 +197,7 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
         return of_pairs(tree, now);
     }
     let (n, m) = (now.rows as f64, now.background as f64);
-    let (in_tables, counted) = (most_others(now.background) + 1, most_players(now.background));
+    let (in_tables, counted) = (most_others(now.background) + 1, most_players(now.background, true));
     let leaf = |k: usize| {
         let players = k.max(1) as f64;
         let per_player = if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };

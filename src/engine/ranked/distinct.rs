@@ -8,13 +8,13 @@ pub(super) trait Word: Pattern {
     const ALL: Self;
     /// Spreads patterns over the numbers below `2^bits`.
     fn hash(self, bits: u32) -> usize;
-    /// The lowest bits.
+    /// The lowest bits, as a number and as a pattern.
     fn low(self, bits: usize) -> usize;
+    fn lowest(self, bits: usize) -> Self;
     /// Eight bits, the lowest first.
     fn byte(self, at: usize) -> usize;
     fn word(self) -> u64;
     fn size(self) -> usize;
-    fn has(self, position: usize) -> bool;
     fn is_disjoint(self, other: Self) -> bool;
 }
 
@@ -31,20 +31,20 @@ macro_rules! word {
                 self as usize & ((1 << bits) - 1)
             }
             #[inline(always)]
+            fn lowest(self, bits: usize) -> Self {
+                self & (((1 as Self) << bits) - 1)
+            }
+            #[inline(always)]
             fn byte(self, at: usize) -> usize {
                 (self >> (8 * at as u32 % Self::BITS)) as usize & 255
             }
             #[inline(always)]
             fn word(self) -> u64 {
-                self.into()
+                self as u64
             }
             #[inline(always)]
             fn size(self) -> usize {
                 self.count_ones() as usize
-            }
-            #[inline(always)]
-            fn has(self, position: usize) -> bool {
-                self >> (position as u32 % Self::BITS) & 1 == 1
             }
             #[inline(always)]
             fn is_disjoint(self, other: Self) -> bool {
@@ -54,7 +54,7 @@ macro_rules! word {
     };
 }
 word!(u32, 0x9E37_79B1);
-word!(u64, 0x9E37_79B9_7F4A_7C15);
+word!(u128, 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
 
 /// A hash table; clearing it touches only the slots that are in use.
 pub(super) struct Distinct<P> {
@@ -76,7 +76,12 @@ impl<P: Word> Distinct<P> {
 
     /// Finds the distinct patterns among `all`, which are `bits` wide; calls `number(row, number of its pattern)`.
     #[inline(always)]
-    pub(super) fn find(&mut self, bits: usize, all: &[P], mut number: impl FnMut(usize, u32)) {
+    pub(super) fn find(
+        &mut self,
+        bits: usize,
+        all: impl ExactSizeIterator<Item = P>,
+        mut number: impl FnMut(usize, u32),
+    ) {
         for &place in &self.places {
             self.slots[place as usize].1 = 0;
         }
@@ -91,7 +96,7 @@ impl<P: Word> Distinct<P> {
         }
         let (log, mask) = (size.trailing_zeros(), size - 1);
         let slots = &mut self.slots[..size];
-        for (row, &p) in all.iter().enumerate() {
+        for (row, p) in all.enumerate() {
             let mut place = if own_slots { p.low(bits) } else { p.hash(log) };
             let found = loop {
                 let slot = &mut slots[place & mask];

@@ -1,35 +1,31 @@
-//! A leaf with many players: the pairs of distinct patterns that meet.
+//! A split with more players than tables may have.
 //!
-//! Rows with the same pattern are worked out once, and background rows with the same pattern count together. Background
-//! patterns are sorted by the players nearest to the root. A row fails many of these, so most pairs that cannot meet
-//! are never looked at.
+//! Rows with the same index at the split get the same, which is worked out once: from background rows that are bits, or
+//! leaf by leaf from the distinct patterns of the background and their weights.
 
+use super::bits::{BitRows, CLASSES, NOBODY};
 use super::coefficients::{Coefficients, moment};
 use super::counts::Lane;
 use super::distinct::{Distinct, Word};
+use super::layout::Site;
 use super::leaf::LeafCounts;
+use super::meet::Meeting;
 use super::read::pair;
+use super::table::Values;
+use super::walk::class;
 use super::worth::Worth;
-use crate::engine::codes::{SET, bits};
 use crate::engine::compiled::MAX_PLAYERS;
 use crate::index::{Index, Pairs, Singles};
 use crate::weights::Weights;
 
-/// Background patterns are sorted by this many players nearest to the root.
-const NEAR: usize = 6;
-const BUCKETS: usize = 1 << NEAR;
-/// Patterns of a block, and blocks that are tested together.
-const TESTED: usize = 8;
-const TOGETHER: usize = SET / TESTED;
-
 /// What pairs of patterns get by the sizes of their sets, `stride` per number of players that the row fails.
 pub(super) struct Rules {
-    order: u32,
+    pub(super) order: u32,
     singles: Vec<Singles>,
     pairs: Vec<Pairs>,
     stride: usize,
     coefficients: Coefficients<{ moment::SINGLE }>,
-    /// Leaves of up to this many players are worked out by ranked counts, not by pairs of patterns.
+    /// Leaves of up to this many players are worked out by ranked counts of their own.
     counted: usize,
 }
 
@@ -52,230 +48,317 @@ impl Rules {
     }
 }
 
-/// Works out what rows get at a leaf, from the patterns of the background and of the rows. `values` are the leaf's, divided
-/// by the weight of the background.
-#[inline(always)]
-pub(super) fn join<P: Word, L: Lane>(
-    players: usize,
-    values: impl Iterator<Item = f64>,
-    [z, x]: [&[P]; 2],
-    weights: Option<&[f64]>,
-    rules: &Rules,
-    room: &mut Room<P, L>,
-    out: &mut Worth,
-) {
-    let Room { distinct, sums, counts, join } = room;
-    sums.clear();
-    distinct.find(players, z, |row, number| {
-        if number as usize == sums.len() {
-            sums.push(0.0);
-        }
-        sums[number as usize] += weights.map_or(1.0, |weights| weights[row]);
-    });
-    let counted = players <= rules.counted;
-    if counted {
-        counts.prepare(players, distinct.patterns(), sums);
-    } else {
-        join.prepare(distinct.patterns(), sums);
+impl Rules {
+    /// What single players get if the row fails `s` of them, by the number that the background row fails.
+    #[inline(always)]
+    pub(super) fn singles(&self, s: usize) -> &[Singles] {
+        &self.singles[s * self.stride..][..self.stride]
     }
-    out.numbers.resize(x.len(), 0);
-    distinct.find(players, x, |row, number| out.numbers[row] = number);
-    out.factors.clear();
-    out.factors.extend(values);
-    out.width = if rules.order == 1 { players } else { pair(players, 0) };
-    out.gains.clear();
-    out.gains.resize(distinct.patterns().len() * out.width, 0.0);
-    if counted {
-        counts.rows(distinct.patterns(), &rules.coefficients, &mut out.gains, out.width);
-        return;
+
+    /// The same for pairs of players.
+    #[inline(always)]
+    pub(super) fn pairs(&self, s: usize) -> &[Pairs] {
+        &self.pairs[s * self.stride..][..self.stride]
     }
-    for (&s, out) in distinct.patterns().iter().zip(out.gains.chunks_exact_mut(out.width)) {
-        macro_rules! by_bytes {
-            ($($n:literal)*) => { match players.div_ceil(8) {
-                $(..=$n => join.singles::<$n>(s, rules, out),)*
-                _ => unreachable!("a pattern has at most 64 players"),
-            } };
-        }
-        if rules.order == 2 {
-            join.pairs(s, rules, players, out);
-        } else {
-            by_bytes!(1 2 3 4 6 8);
+}
+
+/// What a background row gives at a split, to whoever meets it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Given {
+    /// To each of the other players that it fails.
+    pub(super) gain: f64,
+    /// To each of the other players that the explained row fails.
+    pub(super) loss: f64,
+    /// To the split's own player.
+    pub(super) own: f64,
+}
+
+impl Rules {
+    /// What the leaves of a split, worth `values`, give if the explained row is in the class `x` and fails `s` other players,
+    /// and the background row is in the class `z` and fails `f` others. The classes are those of `table`.
+    #[inline(always)]
+    pub(super) fn at_split(&self, x: usize, s: usize, z: usize, f: usize, values: Values) -> Given {
+        let single = |s: usize, f: usize| self.singles(s)[f];
+        let [v, u] = if x == 1 { [values[1], values[0]] } else { values };
+        match (x, z) {
+            // Both failed the player further up, so neither leaf is reached.
+            (2, 2) => Given::default(),
+            // One leaf is reached, by the background row alone.
+            (2, _) => {
+                let (v, single) = (values[z], single(s + 1, f));
+                Given { gain: v * single.in_x, loss: v * single.in_z, own: v * single.in_z }
+            }
+            // One leaf is reached, by both.
+            _ if x == z => {
+                let single = single(s, f);
+                Given { gain: v * single.in_x, loss: v * single.in_z, own: 0.0 }
+            }
+            // One leaf is reached, by the explained row alone.
+            (_, 2) => {
+                let single = single(s, f + 1);
+                Given { gain: v * single.in_x, loss: v * single.in_z, own: v * single.in_x }
+            }
+            // Each row reaches a leaf of its own.
+            _ => {
+                let (ours, theirs) = (single(s, f + 1), single(s + 1, f));
+                Given {
+                    gain: v * ours.in_x + u * theirs.in_x,
+                    loss: v * ours.in_z + u * theirs.in_z,
+                    own: v * ours.in_x + u * theirs.in_z,
+                }
+            }
         }
     }
 }
 
-/// Room for one leaf after another.
+/// A split whose leaves are worked out by distinct patterns.
+#[derive(Clone, Copy)]
+pub(super) struct Joined<'a> {
+    pub(super) site: &'a Site,
+    /// The values of both children, output by output.
+    pub(super) values: &'a [Values],
+    /// The weights of the background rows, if they have any.
+    pub(super) weights: Option<&'a [f64]>,
+    pub(super) rules: &'a Rules,
+}
+
+impl Joined<'_> {
+    /// Works out what rows get, from the indices of the background and of the rows.
+    #[inline(always)]
+    pub(super) fn join<P: Word, L: Lane>(&self, [z, x]: [&[P]; 2], room: &mut Room<P, L>, out: &mut Worth) {
+        let Self { site, values, rules, .. } = *self;
+        let (others, players) = (site.others as usize, site.others as usize + 1);
+        let width = if rules.order == 1 { players } else { pair(players, 0) };
+        out.numbers.resize(x.len(), 0);
+        if rules.order == 1 && L::EXACT && players > rules.counted {
+            let distinct = self.number(x, room, &mut out.numbers);
+            out.begin(distinct, width, values.len());
+            room.bits.prepare(site, z);
+            room.bits.rows(site, room.ours.patterns(), &room.by_class, values, rules, out);
+            return;
+        }
+        let bits = others + 2;
+        room.ours.find(bits, x.iter().copied(), |row, number| out.numbers[row] = number);
+        out.begin(room.ours.patterns().len(), width, values.len());
+        room.sums.clear();
+        let sums = &mut room.sums;
+        room.theirs.find(bits, z.iter().copied(), |row, number| {
+            if number as usize == sums.len() {
+                sums.push(0.0);
+            }
+            sums[number as usize] += self.weights.map_or(1.0, |weights| weights[row]);
+        });
+        for side in [0, 1] {
+            if site.leaves[side].is_some() {
+                self.leaf(side, room, out);
+            }
+        }
+    }
+
+    /// Gives rows with the same index the same number; returns how many numbers there are. Rows that fail the same other
+    /// players are found together, whatever their class.
+    #[inline(always)]
+    fn number<P: Word, L: Lane>(&self, x: &[P], room: &mut Room<P, L>, numbers: &mut [u32]) -> usize {
+        let others = self.site.others;
+        let (by_class, mut next) = (&mut room.by_class, 0);
+        by_class.clear();
+        room.ours.find(others as usize, x.iter().map(|index| index.lowest(others as usize)), |row, set| {
+            if set as usize == by_class.len() {
+                by_class.push([NOBODY; CLASSES]);
+            }
+            let number = &mut by_class[set as usize][class(x[row], others)];
+            if *number == NOBODY {
+                *number = next;
+                next += 1;
+            }
+            numbers[row] = *number;
+        });
+        next as usize
+    }
+
+    /// Adds what rows get at one of the leaves.
+    #[inline(always)]
+    fn leaf<P: Word, L: Lane>(&self, side: usize, room: &mut Room<P, L>, out: &mut Worth) {
+        let Self { site, values, rules, .. } = *self;
+        let Room { ours, theirs, patterns, sums, counts, meeting, gains, .. } = room;
+        let players = site.others as usize + 1;
+        let [our_patterns, their_patterns] = patterns;
+        for (indices, patterns) in [(ours, &mut *our_patterns), (theirs, &mut *their_patterns)] {
+            patterns.clear();
+            patterns.extend(indices.patterns().iter().map(|&index| at_leaf(site, side, index)));
+        }
+        let width = if rules.order == 1 { players } else { pair(players, 0) };
+        gains.clear();
+        gains.resize(our_patterns.len() * width, 0.0);
+        if players <= rules.counted {
+            counts.prepare(players, their_patterns, sums);
+            counts.rows(our_patterns, &rules.coefficients, gains, width);
+        } else {
+            meeting.prepare(their_patterns, sums);
+            for (&s, gains) in our_patterns.iter().zip(gains.chunks_exact_mut(width)) {
+                meeting.row(s, rules, players, gains);
+            }
+        }
+        for (output, values) in values.iter().enumerate() {
+            let all = &mut out.gains[output * gains.len()..][..gains.len()];
+            for (sum, gain) in all.iter_mut().zip(&*gains) {
+                *sum += values[side] * gain;
+            }
+        }
+    }
+}
+
+/// The pattern of a row at a leaf of a split, from its index at the split.
+#[inline(always)]
+fn at_leaf<P: Word>(site: &Site, side: usize, index: P) -> P {
+    let others = index.lowest(site.others as usize).put_in(site.own);
+    others | if class(index, site.others) == side { P::default() } else { P::bit(site.own) }
+}
+
+/// Room for one split after another.
 pub(super) struct Room<P, L> {
-    distinct: Distinct<P>,
+    /// The distinct indices of rows, and of background rows.
+    ours: Distinct<P>,
+    theirs: Distinct<P>,
+    /// For every set of other players that rows fail, the numbers of those rows by class.
+    by_class: Vec<[u32; CLASSES]>,
+    /// Their patterns at a leaf.
+    patterns: [Vec<P>; 2],
     /// The weights of distinct background patterns.
     sums: Vec<f64>,
+    gains: Vec<f64>,
+    bits: BitRows<P>,
     counts: LeafCounts<L>,
-    join: Join<P>,
+    meeting: Meeting<P>,
 }
 
 impl<P: Word, L: Lane> Default for Room<P, L> {
     fn default() -> Self {
-        Self { distinct: Distinct::new(), sums: Vec::new(), counts: LeafCounts::new(), join: Join::new() }
+        let (patterns, sums, gains, by_class) = Default::default();
+        let (ours, theirs) = (Distinct::new(), Distinct::new());
+        let (bits, counts, meeting) = (BitRows::new(), LeafCounts::new(), Meeting::new());
+        Self { ours, theirs, by_class, patterns, sums, gains, bits, counts, meeting }
     }
 }
 
-/// The background of one leaf, ready to be met.
-struct Join<P> {
-    /// Bucket after bucket, each filled up to whole blocks with patterns that meet nobody; one more such block at the end.
-    patterns: Vec<[P; TESTED]>,
-    weights: Vec<f64>,
-    /// The blocks that a row may meet, for each way it can fail the near players.
-    blocks: Vec<[u32; TOGETHER]>,
-    /// Where each of these lists begins, and where the last one ends.
-    lists: Vec<u32>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Goes through the patterns that are disjoint from `s`, each with its weight. It is a macro because a closure would be
-/// compiled without the vector instructions of the kernel that calls it.
-macro_rules! for_each_met {
-    ($join:expr, $s:expr, |$p:ident, $weight:ident| $body:block) => {
-        for blocks in $join.blocks($s) {
-            let mut rest = $join.meet($s, blocks);
-            while rest != 0 {
-                let hit = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let (block, i) = (blocks[hit / TESTED] as usize, hit % TESTED);
-                let ($p, $weight) = ($join.patterns[block][i], $join.weights[block * TESTED + i]);
-                $body
-            }
+    /// Numbers that are the same in every run.
+    struct Random(u64);
+
+    impl Random {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 >> 20
         }
-    };
-}
 
-impl<P: Word> Join<P> {
-    fn new() -> Self {
-        Self { patterns: Vec::new(), weights: Vec::new(), blocks: Vec::new(), lists: Vec::new() }
+        /// An index at a split: few or many other players that are failed, and a class that the split can have.
+        fn index(&mut self, site: &Site) -> u128 {
+            let wide = |random: &mut Self| u128::from(random.next()) | u128::from(random.next()) << 40;
+            let failed = match self.next() % 3 {
+                0 => wide(self) & wide(self) & wide(self),
+                1 => wide(self) & wide(self),
+                _ => wide(self),
+            };
+            let class = self.next() as usize % site.classes();
+            (failed & ((1 << site.others) - 1)) | [0, 1, 2][class] << site.others
+        }
     }
 
-    /// Takes in the distinct patterns of the background, and the weight of each.
-    #[inline(always)]
-    fn prepare(&mut self, patterns: &[P], sums: &[f64]) {
-        let mut next = [0_u32; BUCKETS];
-        for p in patterns {
-            next[p.low(NEAR)] += 1;
-        }
-        let mut starts = [0_u32; BUCKETS + 1];
-        for b in 0..BUCKETS {
-            starts[b + 1] = starts[b] + next[b].div_ceil(TESTED as u32);
-            next[b] = starts[b] * TESTED as u32;
-        }
-        let blocks = starts[BUCKETS] as usize + 1;
-        self.patterns.clear();
-        self.patterns.resize(blocks, [P::ALL; TESTED]);
-        self.weights.clear();
-        self.weights.resize(blocks * TESTED, 0.0);
-        for (&p, &sum) in patterns.iter().zip(sums) {
-            let at = &mut next[p.low(NEAR)];
-            self.patterns.as_flattened_mut()[*at as usize] = p;
-            self.weights[*at as usize] = sum;
-            *at += 1;
-        }
-        self.list_blocks(&starts);
-    }
-
-    fn list_blocks(&mut self, starts: &[u32; BUCKETS + 1]) {
-        self.blocks.clear();
-        self.lists.clear();
-        let mut list = Vec::new();
-        for near in 0..BUCKETS {
-            self.lists.push(self.blocks.len() as u32);
-            list.clear();
-            for bucket in (0..BUCKETS).filter(|bucket| bucket & near == 0) {
-                list.extend(starts[bucket]..starts[bucket + 1]);
-            }
-            list.resize(list.len().next_multiple_of(TOGETHER), starts[BUCKETS]);
-            self.blocks.extend_from_slice(list.as_chunks().0);
-        }
-        self.lists.push(self.blocks.len() as u32);
-    }
-
-    /// The blocks that a row with the pattern `s` may meet.
-    #[inline(always)]
-    fn blocks(&self, s: P) -> &[[u32; TOGETHER]] {
-        let list = &self.lists[s.low(NEAR)..][..2];
-        &self.blocks[list[0] as usize..list[1] as usize]
-    }
-
-    /// Which patterns of some blocks are disjoint from `s`, one bit each.
-    #[inline(always)]
-    fn meet(&self, s: P, blocks: &[u32; TOGETHER]) -> u64 {
-        let mut met = [0_u8; SET];
-        for (met, &block) in met.as_chunks_mut::<TESTED>().0.iter_mut().zip(blocks) {
-            let tested = &self.patterns[block as usize];
-            for i in 0..TESTED {
-                met[i] = u8::from(tested[i].is_disjoint(s));
-            }
-        }
-        bits(&met)
-    }
-
-    /// What a row with the pattern `s` gets, position by position, for up to `8 N` of them.
-    #[inline(always)]
-    fn singles<const N: usize>(&self, s: P, rules: &Rules, out: &mut [f64]) {
-        let singles = &rules.singles[s.size() * rules.stride..][..rules.stride];
-        let mut gains = [[0.0; 8]; N];
-        let mut loss = 0.0;
-        for_each_met!(self, s, |p, weight| {
-            let single = singles[p.size()];
-            loss += weight * single.in_z;
-            let gain = weight * single.in_x;
-            for b in 0..N {
-                let lanes = &LANES[p.byte(b)];
-                for i in 0..8 {
-                    gains[b][i] += gain * lanes[i];
+    /// What a row gets, pair by pair and leaf by leaf, from the rule of the index.
+    fn by_pairs(site: &Site, x: u128, z: &[u128], weights: &[f64], values: Values, index: Index) -> Vec<f64> {
+        let players = site.others as usize + 1;
+        let w = Weights::up_to(players);
+        // The players that a row fails at a leaf, as positions.
+        let fails = |index: u128, side: u128, position: usize| match position.cmp(&(site.own as usize)) {
+            std::cmp::Ordering::Less => index >> position & 1 == 1,
+            std::cmp::Ordering::Equal => index >> site.others != side,
+            std::cmp::Ordering::Greater => index >> (position - 1) & 1 == 1,
+        };
+        let mut gains = vec![0.0; players];
+        for (side, value) in [(0, values[0]), (1, values[1])] {
+            let s: Vec<bool> = (0..players).map(|p| fails(x, side, p)).collect();
+            for (&z, weight) in z.iter().zip(weights) {
+                let f: Vec<bool> = (0..players).map(|p| fails(z, side, p)).collect();
+                if s.iter().zip(&f).any(|(&s, &f)| s && f) {
+                    continue;
+                }
+                let size = |set: &[bool]| set.iter().filter(|&&fails| fails).count();
+                let single = index.singles(&w, size(&f), size(&f) + size(&s));
+                for p in 0..players {
+                    let given = if f[p] { single.in_x } else { 0.0 } + if s[p] { single.in_z } else { 0.0 };
+                    gains[p] += weight * value * given;
                 }
             }
+        }
+        gains
+    }
+
+    /// Compares what rows get at a split with all pairs, and with the same row alone.
+    fn check<P: Word + TryFrom<u128>, L: Lane>(others: u32, own: u32, fresh: bool, outputs: usize, counted: usize) {
+        let leaves = if own % 3 == 2 { [None, Some(0)] } else { [Some(0), Some(1)] };
+        let site = Site::alone(own, fresh, others, leaves);
+        let mut random = Random(u64::from(others * 64 + own));
+        let (x, z): (Vec<u128>, Vec<u128>) = (0..150).map(|_| (random.index(&site), random.index(&site))).unzip();
+        let weights: Vec<f64> = (0..z.len()).map(|i| if L::EXACT { 1.0 } else { 0.3 + (i % 5) as f64 }).collect();
+        let value = |side: usize, output: usize| leaves[side].map_or(0.0, |_| (3 * output + side) as f64 - 1.5);
+        let values: Vec<Values> = (0..outputs).map(|output| [value(0, output), value(1, output)]).collect();
+        let [narrow_x, narrow_z] = [&x, &z].map(|rows| -> Vec<P> {
+            rows.iter().map(|&index| P::try_from(index).ok().expect("an index that fits")).collect()
         });
-        for (p, (out, gain)) in out.iter_mut().zip(gains.as_flattened()).enumerate() {
-            *out = if s.has(p) { loss } else { *gain };
+        for index in [Index::Shapley, Index::Banzhaf] {
+            let rules = Rules::new(index, counted);
+            let joined = Joined {
+                site: &site,
+                values: &values,
+                weights: (!L::EXACT).then_some(weights.as_slice()),
+                rules: &rules,
+            };
+            let (mut room, mut worth, mut alone) = (Room::<P, L>::default(), Worth::default(), Worth::default());
+            joined.join([&narrow_z, &narrow_x], &mut room, &mut worth);
+            for (row, &x) in x.iter().enumerate() {
+                joined.join([&narrow_z, &narrow_x[row..=row]], &mut room, &mut alone);
+                for (output, &values) in values.iter().enumerate() {
+                    let start = worth.start(output, worth.numbers[row] as usize);
+                    let got = &worth.gains[start..][..others as usize + 1];
+                    let want = by_pairs(&site, x, &z, &weights, values, index);
+                    let close = got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-9);
+                    assert!(close, "{others} others, own {own}, {index:?}: {got:?} is not {want:?}");
+                    let alone = &alone.gains[alone.start(output, 0)..][..others as usize + 1];
+                    assert!(got.iter().zip(alone).all(|(a, b)| a.to_bits() == b.to_bits()), "alone");
+                }
+            }
         }
     }
 
-    /// What a row with the pattern `s` gets, pair of positions by pair of positions.
-    #[inline(always)]
-    fn pairs(&self, s: P, rules: &Rules, players: usize, out: &mut [f64]) {
-        let rules = &rules.pairs[s.size() * rules.stride..][..rules.stride];
-        let mut failed = Vec::new();
-        let (mut across, mut both_z, mut in_z) = (vec![0.0; players], 0.0, 0.0);
-        for_each_met!(self, s, |p, weight| {
-            let rule = &rules[p.size()];
-            both_z += weight * rule.both_z;
-            in_z += weight * rule.main.in_z;
-            failed.clear();
-            failed.extend((0..players).filter(|&i| p.has(i)));
-            for (n, &i) in failed.iter().enumerate() {
-                across[i] += weight * rule.across;
-                out[pair(i, i)] += weight * rule.main.in_x;
-                failed[..n].iter().for_each(|&j| out[pair(i, j)] += weight * rule.both_x);
-            }
-        });
-        for (i, j) in (0..players).flat_map(|i| (0..=i).map(move |j| (i, j))) {
-            match (s.has(i), s.has(j)) {
-                (true, true) => out[pair(i, j)] = if i == j { in_z } else { both_z },
-                (true, false) => out[pair(i, j)] = across[j],
-                (false, true) => out[pair(i, j)] = across[i],
-                (false, false) => {}
-            }
+    #[test]
+    fn bits_give_what_pairs_give() {
+        for (others, own, fresh, outputs) in [
+            (0, 0, true, 1),
+            (1, 0, false, 2),
+            (5, 5, true, 3),
+            (8, 3, false, 1),
+            (9, 2, false, 7),
+            (16, 16, true, 4),
+            (17, 8, false, 5),
+            (30, 11, false, 1),
+        ] {
+            check::<u32, u16>(others, own, fresh, outputs, 0);
         }
+        check::<u128, u16>(41, 40, false, 2, 0);
+        check::<u128, u16>(63, 63, true, 1, 0);
+    }
+
+    #[test]
+    fn leaf_by_leaf_gives_what_pairs_give() {
+        for counted in [0, 22] {
+            check::<u32, f64>(4, 4, true, 2, counted);
+            check::<u32, f64>(12, 7, false, 1, counted);
+            check::<u32, f64>(18, 2, false, 3, counted);
+            check::<u128, f64>(63, 20, false, 1, counted);
+        }
+        check::<u32, u16>(15, 9, false, 2, 22);
     }
 }
-
-/// The bits of every byte as numbers, side by side.
-static LANES: [[f64; 8]; 256] = {
-    let mut lanes = [[0.0; 8]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            lanes[byte][bit] = (byte >> bit & 1) as f64;
-            bit += 1;
-        }
-        byte += 1;
-    }
-    lanes
-};

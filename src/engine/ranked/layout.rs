@@ -18,9 +18,9 @@ pub(super) enum Step {
 /// How the leaves of a split are worked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Both leaves of a split together, by a table of ranked counts.
+    /// By a table of ranked counts.
     Ranked,
-    /// Leaf by leaf, by the distinct patterns that meet.
+    /// By the distinct patterns of rows, and the background rows that each of them meets.
     Joined,
 }
 
@@ -44,10 +44,11 @@ pub(super) struct Site {
     pub(super) child_slot: u32,
     /// The step after the split's subtree.
     pub(super) end: u32,
-    /// The items of the split's subtree, its own first: splits by tables, and leaves by joins.
+    /// The items of the split's subtree, its own first.
     ranked: [u32; 2],
     joined: [u32; 2],
-    by_table: bool,
+    /// How the leaves of the split are worked out, if it has any.
+    way: Option<Way>,
 }
 
 impl Site {
@@ -58,19 +59,10 @@ impl Site {
         start..end
     }
 
-    /// The number of the split's own table, if it has one.
+    /// The number of the split among those that are worked out this way, if it is one of them.
     #[inline(always)]
-    pub(super) fn table(&self) -> Option<u32> {
-        self.by_table.then_some(self.ranked[0])
-    }
-
-    /// The leaves that are joined: which child, which leaf, and its number among the joined ones.
-    #[inline(always)]
-    pub(super) fn joined(&self) -> impl Iterator<Item = (usize, u32, u32)> {
-        let leaves = if self.by_table { [None; 2] } else { self.leaves };
-        let first = self.joined[0];
-        let leaf = move |(side, leaf): (usize, Option<u32>)| Some((side, leaf?));
-        leaves.into_iter().enumerate().filter_map(leaf).zip(first..).map(|((side, leaf), item)| (side, leaf, item))
+    pub(super) fn item(&self, way: Way) -> Option<u32> {
+        (self.way == Some(way)).then(|| self.items(way).start)
     }
 
     /// Rows by class: left, right and, if the player was on the path before, failed further up.
@@ -84,15 +76,26 @@ impl Site {
     }
 }
 
+#[cfg(test)]
+impl Site {
+    /// A split by itself, for tests of what happens at one.
+    pub(super) fn alone(own: u32, fresh: bool, others: u32, leaves: [Option<u32>; 2]) -> Self {
+        let test = CodeTest { column: 0, lo: 0, span: 0 };
+        let (player, slot, child_slot, end) = (own, 0, 1, 0);
+        let (ranked, joined, way) = ([0; 2], [0; 2], Some(Way::Joined));
+        Self { test, player, own, fresh, others, leaves, slot, child_slot, end, ranked, joined, way }
+    }
+}
+
 /// A tree ready to be gone through.
 #[derive(Debug)]
 pub(super) struct Layout {
     pub(super) steps: Vec<Step>,
     pub(super) sites: Vec<Site>,
-    /// The splits with tables, and the splits of joined leaves.
+    /// The splits with leaves, by the way in which these are worked out.
     pub(super) ranked: Vec<u32>,
     pub(super) joined: Vec<u32>,
-    /// The most players on the path to a leaf of either kind.
+    /// The most players on the path to a leaf, for either way.
     pub(super) positions: [usize; 2],
     pub(super) slots: usize,
     /// How many outputs are worked out. If the values of every leaf have the same sum, as probabilities do, players move one
@@ -137,7 +140,8 @@ impl Layout {
         let (own, fresh) = path.enter(split.player);
         let leaves = [split.left, split.right].map(leaf);
         let any = leaves.iter().any(Option::is_some);
-        let by_table = any && path.players.len() - 1 <= most;
+        let by_table = path.players.len() - 1 <= most;
+        let way = any.then_some(if by_table { Way::Ranked } else { Way::Joined });
         let child_slot = slot.div_ceil(2) * 2 + 1;
         self.sites.push(Site {
             test: split.test,
@@ -151,18 +155,15 @@ impl Layout {
             end: 0,
             ranked: [self.ranked.len() as u32, 0],
             joined: [self.joined.len() as u32, 0],
-            by_table,
+            way,
         });
         self.steps.push(Step::Enter(n as u32));
         self.slots = self.slots.max(child_slot as usize + 2);
-        if any {
-            let positions = &mut self.positions[usize::from(!by_table)];
+        if let Some(way) = way {
+            let positions = &mut self.positions[usize::from(way == Way::Joined)];
             *positions = path.players.len().max(*positions);
-        }
-        if by_table {
-            self.ranked.push(n as u32);
-        } else {
-            self.joined.extend(leaves.iter().flatten().map(|_| n as u32));
+            let items = if way == Way::Ranked { &mut self.ranked } else { &mut self.joined };
+            items.push(n as u32);
         }
     }
 

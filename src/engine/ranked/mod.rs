@@ -7,8 +7,8 @@
 //! $A[S] = \frac{v}{m} \sum_j N_j(S)\, a(|S|, j)$ and $C[S] = \frac{v}{m} \sum_j N_j(S)\, a(|S| - 1, j)$, and pairs of
 //! players get second differences of the same kind.
 //!
-//! Tables have $2^k$ entries, so leaves with too many players are worked out from the distinct patterns that meet instead.
-//! Tables are built, used and dropped, a few at a time.
+//! Tables have $2^k$ entries, so splits with too many players are worked out from the distinct sets S that rows fail
+//! instead. Tables are built, used and dropped, a few at a time.
 //!
 //! | file | what |
 //! |---|---|
@@ -17,19 +17,23 @@
 //! | `walk` | the patterns of a block of rows |
 //! | `counts` | ranked counts, and their moments |
 //! | `table` | the table of a split |
-//! | `leaf` | a leaf with more players, by ranked counts of its own |
-//! | `join`, `distinct` | a leaf with many players: the distinct patterns that meet |
+//! | `join`, `distinct` | a split with more players: the distinct patterns of rows, and which way each split goes |
+//! | `bits` | such a split, whose background rows are bits |
+//! | `leaf` | a leaf of such a split, by ranked counts of its own |
+//! | `meet` | a leaf of such a split, by the distinct patterns that meet |
 //! | `pass` | the tables that are built, used and dropped together |
-//! | `worth` | what the distinct patterns of rows get at a leaf, and which pattern each row has |
+//! | `worth` | what the distinct patterns of rows get at a split, and which pattern each row has |
 //! | `read` | some blocks of rows read what they get |
 //! | `pool` | arrays that are kept from pass to pass |
 
+mod bits;
 mod coefficients;
 mod counts;
 mod distinct;
 mod join;
 mod layout;
 mod leaf;
+mod meet;
 mod pass;
 mod pool;
 mod read;
@@ -75,18 +79,17 @@ pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mu
     }
 }
 
-/// The most players besides a split's own for which its table is cheaper than ranked counts of its leaves alone, with `m`
-/// background rows and as many rows: a table costs about 8 ns per set of players, and there are 1.7 of them per leaf. Counts
-/// of a leaf alone cost 5 ns per set and 40 ns per row.
+/// The most players besides a split's own for which its table is cheaper than bits of `m` background rows, if as many rows
+/// are explained.
 pub(crate) fn most_others(m: usize) -> usize {
-    let sets = 30 * m.max(1);
-    (sets.ilog2() as usize - 1).clamp(4, MOST_OTHERS)
+    ((3 * m.max(1)).ilog2() as usize).clamp(4, MOST_OTHERS)
 }
 
-/// The most players of a leaf for which ranked counts are cheaper than the pairs of distinct patterns of `m` rows, if as
-/// many rows are explained: a set of players costs about 64 times as much as a pair.
-pub(crate) fn most_players(m: usize) -> usize {
-    let sets = (m as u128).pow(2) / 64;
+/// The most players of a leaf for which ranked counts of its own are cheaper than the other ways, with `m` background rows
+/// and as many rows: a set of players costs as much as this many pairs of rows that are bits, or of patterns with weights.
+pub(crate) fn most_players(m: usize, exact: bool) -> usize {
+    let pairs = if exact { 1024 } else { 64 };
+    let sets = (m as u128).pow(2) / pairs;
     (sets.max(1).ilog2() as usize).clamp(4, MOST_PLAYERS)
 }
 
@@ -121,7 +124,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
             background,
             total: background.total(),
             coefficients: Coefficients::new(index),
-            rules: Rules::new(index, most_players(m)),
+            rules: Rules::new(index, most_players(m, L::EXACT)),
         };
         let cells = CellMap::new(index, compiled.n_players, compiled.n_outputs);
         let (rooms, built, gatherings) = (Pool::default(), Pool::default(), Pool::default());

@@ -5,16 +5,16 @@ use std::ops::Range;
 use super::coefficients::Coefficients;
 use super::counts::{Lane, Ranked};
 use super::distinct::Word;
-use super::join::{self, Rules, join};
+use super::join::{self, Joined, Rules};
 use super::layout::{Layout, Site, Way};
 use super::read::pair;
 use super::table::{self, Tables, Values};
-use super::walk::{Indices, Patterns};
+use super::walk::{Indices, Pattern};
 use super::worth::Worth;
 use crate::engine::codes::{BLOCK, CodedRows, with_codes};
 use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::task::BackgroundRows;
-use crate::simd::{Kernel, widest};
+use crate::simd::{Kernel, counting, widest};
 
 /// About how many entries the tables of a pass have: few enough to stay in the second-level cache, but not fewer,
 /// because every pass has to add up the gains of its whole path.
@@ -23,7 +23,7 @@ const ENTRIES: usize = 1 << 14;
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
 const SPLITS: usize = 64;
-/// Background rows times joined leaves of a pass.
+/// Background rows times joined splits of a pass.
 const JOINED_ROWS: usize = 1 << 20;
 const MOST_JOINED_ROWS: usize = 1 << 23;
 const JOINED: usize = 16;
@@ -56,10 +56,10 @@ impl Pass {
                 (start, entries) = (item + 1, 0);
             }
         }
-        let leaves = layout.joined.len() as u32;
+        let splits = layout.joined.len() as u32;
         let each = |rows: usize| (rows / m.max(1)) as u32;
         let each = each(JOINED_ROWS).min(JOINED as u32).max(least.min(each(MOST_JOINED_ROWS))).max(1);
-        let joined = (0..leaves).step_by(each as usize).map(|start| start..leaves.min(start + each));
+        let joined = (0..splits).step_by(each as usize).map(|start| start..splits.min(start + each));
         passes.extend(joined.map(|items| Self { tree: position, way: Way::Joined, items }));
         passes
     }
@@ -77,8 +77,8 @@ impl Pass {
             match (self.way, order) {
                 (Way::Ranked, 1) => layout.outputs * site.entries() * 24,
                 (Way::Ranked, _) => layout.outputs * site.entries() * 64,
-                (Way::Joined, 1) => rows * (4 + 8 * players),
-                (Way::Joined, _) => rows * (4 + 8 * pair(players, 0)),
+                (Way::Joined, 1) => rows * (4 + 8 * players * layout.outputs),
+                (Way::Joined, _) => rows * (4 + 8 * pair(players, 0) * layout.outputs),
             }
         };
         self.sites(layout).map(bytes).sum()
@@ -89,7 +89,7 @@ impl Pass {
 #[derive(Debug, Default)]
 pub(super) struct Built {
     pub(super) tables: Vec<Tables>,
-    pub(super) leaves: Vec<Worth>,
+    pub(super) joined: Vec<Worth>,
 }
 
 /// What passes are built with, kept from pass to pass.
@@ -98,8 +98,8 @@ pub(super) struct Room<L> {
     ranked: Ranked<L>,
     slots: Vec<[u16; BLOCK]>,
     indices: Vec<[u16; BLOCK]>,
-    narrow: Leaves<u32, L>,
-    wide: Leaves<u64, L>,
+    narrow: Splits<u32, L>,
+    wide: Splits<u128, L>,
 }
 
 impl<L: Lane> Default for Room<L> {
@@ -109,14 +109,14 @@ impl<L: Lane> Default for Room<L> {
             ranked: Ranked::new(),
             slots: Vec::new(),
             indices: Vec::new(),
-            narrow: Leaves::default(),
-            wide: Leaves::default(),
+            narrow: Splits::default(),
+            wide: Splits::default(),
         }
     }
 }
 
-/// The patterns of all rows at the leaves of a pass, and room to work with them.
-struct Leaves<P, L> {
+/// The indices of all rows at the splits of a pass, and room to work with them.
+struct Splits<P, L> {
     z: Vec<Vec<P>>,
     x: Vec<Vec<P>>,
     slots: Vec<[P; BLOCK]>,
@@ -124,7 +124,7 @@ struct Leaves<P, L> {
     room: join::Room<P, L>,
 }
 
-impl<P: Word, L: Lane> Default for Leaves<P, L> {
+impl<P: Word, L: Lane> Default for Splits<P, L> {
     fn default() -> Self {
         let (z, x, slots, block) = Default::default();
         Self { z, x, slots, block, room: join::Room::default() }
@@ -152,10 +152,11 @@ impl<const D: usize> Ingredients<'_, D> {
     ) {
         match pass.way {
             Way::Ranked => self.tables(pass, layout, tree, room, &mut built.tables),
-            Way::Joined if layout.positions[1] <= 32 => {
-                self.leaves(pass, layout, tree, x, &mut room.narrow, &mut built.leaves);
+            // An index has a bit for each of the other players, and two for the class.
+            Way::Joined if pass.sites(layout).all(|site| site.others + 2 <= u32::BITS) => {
+                self.splits(pass, layout, tree, x, &mut room.narrow, &mut built.joined);
             }
-            Way::Joined => self.leaves(pass, layout, tree, x, &mut room.wide, &mut built.leaves),
+            Way::Joined => self.splits(pass, layout, tree, x, &mut room.wide, &mut built.joined),
         }
     }
 
@@ -170,12 +171,17 @@ impl<const D: usize> Ingredients<'_, D> {
         self.count(pass, layout, room);
         all.resize_with(pass.items.len().max(all.len()), Tables::default);
         for ((site, counts), tables) in pass.sites(layout).zip(&room.counts).zip(all) {
-            let leaves = site.leaves.map(|leaf| leaf.map(|leaf| Leaf::of(tree, leaf as usize).values()));
-            let value = |side: usize, output: usize| leaves[side].map_or(0.0, |values| values[output] / self.total);
-            let values: Vec<Values> = (0..layout.outputs).map(|output| [value(0, output), value(1, output)]).collect();
+            let values = self.values(site, layout, tree);
             let (coefficients, ranked) = (&self.coefficients, &mut room.ranked);
             widest(BuildTables { site, counts, values: &values, coefficients, ranked, tables });
         }
+    }
+
+    /// The values of both children of a split, output by output, divided by the weight of the background.
+    fn values(&self, site: &Site, layout: &Layout, tree: &CompiledTree) -> Vec<Values> {
+        let leaves = site.leaves.map(|leaf| leaf.map(|leaf| Leaf::of(tree, leaf as usize).values()));
+        let value = |side: usize, output: usize| leaves[side].map_or(0.0, |values| values[output] / self.total);
+        (0..layout.outputs).map(|output| [value(0, output), value(1, output)]).collect()
     }
 
     /// Counts how many background rows have each index, split by split.
@@ -200,64 +206,47 @@ impl<const D: usize> Ingredients<'_, D> {
         }
     }
 
-    fn leaves<P: Word, L: Lane>(
+    fn splits<P: Word, L: Lane>(
         &self,
         pass: &Pass,
         layout: &Layout,
         tree: &CompiledTree,
         x: &CodedRows,
-        leaves: &mut Leaves<P, L>,
+        splits: &mut Splits<P, L>,
         all: &mut Vec<Worth>,
     ) {
-        let Leaves { z, x: ours, slots, block, room } = leaves;
-        find_patterns(pass, layout, self.background.rows, slots, block, z);
-        find_patterns(pass, layout, x, slots, block, ours);
+        let Splits { z, x: ours, slots, block, room } = splits;
+        for (rows, all) in [(self.background.rows, &mut *z), (x, &mut *ours)] {
+            all.resize_with(pass.items.len().max(all.len()), Vec::new);
+            all.iter_mut().for_each(Vec::clear);
+            block.resize(pass.items.len(), [P::default(); BLOCK]);
+            for first in (0..rows.len()).step_by(BLOCK) {
+                find_indices(pass, layout, rows, first, slots, block);
+                let n = BLOCK.min(rows.len() - first);
+                all.iter_mut().zip(&*block).for_each(|(all, block)| all.extend_from_slice(&block[..n]));
+            }
+        }
         all.resize_with(pass.items.len().max(all.len()), Worth::default);
-        for (((item, site), (z, x)), worth) in
-            pass.items.clone().zip(pass.sites(layout)).zip(z.iter().zip(ours)).zip(all)
-        {
-            let (_, leaf, _) = site.joined().find(|joined| joined.2 == item).expect("an item is a leaf of its split");
-            let (values, total) = (Leaf::of(tree, leaf as usize).values(), self.total);
-            let (players, weights, rules) = (site.others as usize + 1, self.background.weights, &self.rules);
-            widest(JoinLeaf { players, values, total, z, x, weights, rules, room, worth });
+        for ((site, (z, x)), worth) in pass.sites(layout).zip(z.iter().zip(ours)).zip(all) {
+            let values = self.values(site, layout, tree);
+            let joined = Joined { site, values: &values, weights: self.background.weights, rules: &self.rules };
+            counting(JoinSplit { joined, z, x, room, worth });
         }
     }
 }
 
-/// Finds the patterns of all rows, leaf by leaf.
-fn find_patterns<P: Word>(
-    pass: &Pass,
-    layout: &Layout,
-    rows: &CodedRows,
-    slots: &mut Vec<[P; BLOCK]>,
-    block: &mut Vec<[P; BLOCK]>,
-    all: &mut Vec<Vec<P>>,
-) {
-    all.resize_with(pass.items.len().max(all.len()), Vec::new);
-    all.iter_mut().for_each(Vec::clear);
-    block.resize(pass.items.len(), [P::default(); BLOCK]);
-    for first in (0..rows.len()).step_by(BLOCK) {
-        with_codes!(rows.codes(), codes => {
-            let codes = rows.block_of(codes, first).0;
-            widest(Patterns { layout, items: pass.items.clone(), codes, slots: &mut *slots, out: &mut *block });
-        });
-        let n = BLOCK.min(rows.len() - first);
-        all.iter_mut().zip(&*block).for_each(|(all, block)| all.extend_from_slice(&block[..n]));
-    }
-}
-
 /// Finds the indices of the block of rows that begins at `first`, split by split.
-pub(super) fn find_indices(
+pub(super) fn find_indices<P: Pattern>(
     pass: &Pass,
     layout: &Layout,
     rows: &CodedRows,
     first: usize,
-    slots: &mut Vec<[u16; BLOCK]>,
-    out: &mut [[u16; BLOCK]],
+    slots: &mut Vec<[P; BLOCK]>,
+    out: &mut [[P; BLOCK]],
 ) {
     with_codes!(rows.codes(), codes => {
         let codes = rows.block_of(codes, first).0;
-        widest(Indices { layout, items: pass.items.clone(), codes, slots, out });
+        widest(Indices { layout, way: pass.way, items: pass.items.clone(), codes, slots, out });
     });
 }
 
@@ -279,25 +268,19 @@ impl<L: Lane, const D: usize> Kernel for BuildTables<'_, L, D> {
     }
 }
 
-struct JoinLeaf<'a, P, L> {
-    players: usize,
-    /// The values of the leaf, and the weight of the background.
-    values: &'a [f64],
-    total: f64,
+struct JoinSplit<'a, P, L> {
+    joined: Joined<'a>,
     z: &'a [P],
     x: &'a [P],
-    weights: Option<&'a [f64]>,
-    rules: &'a Rules,
     room: &'a mut join::Room<P, L>,
     worth: &'a mut Worth,
 }
 
-impl<P: Word, L: Lane> Kernel for JoinLeaf<'_, P, L> {
+impl<P: Word, L: Lane> Kernel for JoinSplit<'_, P, L> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let values = self.values.iter().map(|value| value / self.total);
-        join(self.players, values, [self.z, self.x], self.weights, self.rules, self.room, self.worth);
+        self.joined.join([self.z, self.x], self.room, self.worth);
     }
 }

@@ -103,18 +103,7 @@ impl Read<'_> {
 
     #[inline(always)]
     fn split(&mut self, site: &Site) {
-        // No closures here: they would be compiled without the vector instructions of the kernel.
-        if self.way == Way::Joined {
-            for (_, _, item) in site.joined() {
-                self.item(site, item);
-            }
-        } else if let Some(item) = site.table() {
-            self.item(site, item);
-        }
-    }
-
-    #[inline(always)]
-    fn item(&mut self, site: &Site, item: u32) {
+        let Some(item) = site.item(self.way) else { return };
         if !self.items.contains(&item) {
             return;
         }
@@ -131,7 +120,7 @@ impl Read<'_> {
                     Way::Ranked => self.built.tables[at].add_pairs(site, output, &indices[block * items + at], gains),
                     Way::Joined => {
                         let n = BLOCK.min(self.n - block * BLOCK);
-                        self.built.leaves[at].add(self.first + block * BLOCK, n, output, gains);
+                        self.built.joined[at].add(self.first + block * BLOCK, n, output, gains);
                     }
                 }
             }

@@ -10,6 +10,11 @@ use crate::simd::Kernel;
 /// An unsigned integer with a bit for each player of a path.
 pub(super) trait Pattern: Copy + Default + Eq + Send + Sync + std::ops::BitOr<Output = Self> {
     fn bit(position: u32) -> Self;
+    fn has(self, position: u32) -> bool;
+    /// The pattern without the bit at a position; those above it move down.
+    fn taken_out(self, position: u32) -> Self;
+    /// The pattern with one more bit, of a player that is not failed; those above it move up.
+    fn put_in(self, position: u32) -> Self;
 }
 
 macro_rules! pattern {
@@ -18,77 +23,55 @@ macro_rules! pattern {
         fn bit(position: u32) -> Self {
             1 << position
         }
+        #[inline(always)]
+        fn has(self, position: u32) -> bool {
+            self & Self::bit(position) != 0
+        }
+        #[inline(always)]
+        fn taken_out(self, position: u32) -> Self {
+            let low = Self::bit(position) - 1;
+            (self & low) | (self >> 1 & !low)
+        }
+        #[inline(always)]
+        fn put_in(self, position: u32) -> Self {
+            let low = Self::bit(position) - 1;
+            (self & low) | (self & !low) << 1
+        }
     })* };
 }
-pattern!(u16 u32 u64);
+pattern!(u16 u32 u64 u128);
 
-/// Finds the patterns of a block of rows at joined leaves.
-pub(super) struct Patterns<'a, C, P> {
+/// Finds the indices of a block of rows at splits: the class (0 left, 1 right, 2 failed the split's player further up),
+/// then a bit for each of the other players that the row fails.
+pub(super) struct Indices<'a, C, P> {
     pub(super) layout: &'a Layout,
+    pub(super) way: Way,
     pub(super) items: Range<u32>,
     /// The codes of the block.
     pub(super) codes: &'a [C],
     pub(super) slots: &'a mut Vec<[P; BLOCK]>,
-    /// The patterns at each leaf.
+    /// The indices at each split.
     pub(super) out: &'a mut [[P; BLOCK]],
 }
 
-impl<C: Code, P: Pattern> Kernel for Patterns<'_, C, P> {
+impl<C: Code, P: Pattern> Kernel for Indices<'_, C, P> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { layout, items, codes, slots, out } = self;
+        let Self { layout, way, items, codes, slots, out } = self;
         slots.resize(layout.slots.max(slots.len()), [P::default(); BLOCK]);
         let mut at = 0;
         while let Some(&step) = layout.steps.get(at) {
             at += 1;
             let Step::Enter(n) = step else { continue };
             let site = &layout.sites[n as usize];
-            if !meets(&site.items(Way::Joined), &items) {
-                at = site.end as usize;
-                continue;
-            }
-            descend(site, codes, slots);
-            for (side, _, item) in site.joined() {
-                if items.contains(&item) {
-                    out[(item - items.start) as usize] = slots[site.child_slot as usize + side];
-                }
-            }
-        }
-    }
-}
-
-/// Finds the indices of a block of rows in the tables of splits: the class (0 left, 1 right, 2 failed the split's player
-/// further up), then a bit for each of the other players that the row fails.
-pub(super) struct Indices<'a, C> {
-    pub(super) layout: &'a Layout,
-    pub(super) items: Range<u32>,
-    /// The codes of the block.
-    pub(super) codes: &'a [C],
-    pub(super) slots: &'a mut Vec<[u16; BLOCK]>,
-    /// The indices in each table.
-    pub(super) out: &'a mut [[u16; BLOCK]],
-}
-
-impl<C: Code> Kernel for Indices<'_, C> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { layout, items, codes, slots, out } = self;
-        slots.resize(layout.slots.max(slots.len()), [0; BLOCK]);
-        let mut at = 0;
-        while let Some(&step) = layout.steps.get(at) {
-            at += 1;
-            let Step::Enter(n) = step else { continue };
-            let site = &layout.sites[n as usize];
-            let below = site.items(Way::Ranked);
+            let below = site.items(way);
             if !meets(&below, &items) {
                 at = site.end as usize;
                 continue;
             }
-            if let Some(item) = site.table().filter(|item| items.contains(item)) {
+            if let Some(item) = site.item(way).filter(|item| items.contains(item)) {
                 let out = &mut out[(item - items.start) as usize];
                 index(site, &slots[site.slot as usize], column(site, codes), out);
                 if below.len() == 1 {
@@ -98,6 +81,12 @@ impl<C: Code> Kernel for Indices<'_, C> {
             descend(site, codes, slots);
         }
     }
+}
+
+/// The class of a row with this index at a split that has so many other players.
+#[inline(always)]
+pub(super) fn class<P: Pattern>(index: P, others: u32) -> usize {
+    usize::from(index.has(others)) + 2 * usize::from(index.has(others + 1))
 }
 
 /// Whether two ranges have an item in common.
@@ -128,19 +117,17 @@ fn descend<C: Code, P: Pattern>(site: &Site, codes: &[C], slots: &mut [[P; BLOCK
 }
 
 #[inline(always)]
-fn index<C: Code>(site: &Site, above: &[u16; BLOCK], column: &[C; BLOCK], out: &mut [u16; BLOCK]) {
+fn index<C: Code, P: Pattern>(site: &Site, above: &[P; BLOCK], column: &[C; BLOCK], out: &mut [P; BLOCK]) {
     let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
-    let right = 1_u16 << site.others;
+    let (left, right, failed) = (P::default(), P::bit(site.others), P::bit(site.others + 1));
     if site.fresh {
         for r in 0..BLOCK {
-            out[r] = above[r] | if column[r].within(lo, span) { 0 } else { right };
+            out[r] = above[r] | if column[r].within(lo, span) { left } else { right };
         }
         return;
     }
-    let low = (1_u16 << site.own) - 1;
     for r in 0..BLOCK {
-        let others = (above[r] & low) | (above[r] >> 1 & !low);
-        let side = if column[r].within(lo, span) { 0 } else { right };
-        out[r] = others | if above[r] & (low + 1) != 0 { right << 1 } else { side };
+        let side = if column[r].within(lo, span) { left } else { right };
+        out[r] = above[r].taken_out(site.own) | if above[r].has(site.own) { failed } else { side };
     }
 }
