@@ -66,6 +66,8 @@ pub struct Explainer {
     memory_limit: usize,
     patterns: OnceLock<PatternForest>,
     tables: TableCache,
+    /// What a sample of the background says about pairs; see [`traversal::relative_meets`].
+    meets: OnceLock<f64>,
     /// The sets that were asked for last.
     player_sets: Mutex<Option<Arc<PlayerSets>>>,
 }
@@ -100,6 +102,7 @@ impl Explainer {
             memory_limit,
             patterns: OnceLock::new(),
             tables: TableCache::default(),
+            meets: OnceLock::new(),
             player_sets: Mutex::default(),
         }
     }
@@ -186,6 +189,7 @@ impl Explainer {
             // A background that came in parts keeps equal rows once.
             background: kept.map_or(self.n_background(), CodedRows::len),
             index,
+            meets: kept.map_or(1.0, |rows| *once(&self.meets, || traversal::relative_meets(&self.compiled, rows))),
             counted,
             built: self.tables.has(index),
             memory_limit: self.memory_limit,

@@ -10,11 +10,11 @@ use crate::index::Index;
 /// Nanoseconds.
 mod price {
     /// A pair that meets at a leaf, for a row that has met the leaf.
-    pub(super) const HIT: f64 = 7.5;
+    pub(super) const HIT: f64 = 3.3;
     /// A row that meets a leaf at all.
-    pub(super) const MET: f64 = 27.0;
+    pub(super) const MET: f64 = 12.0;
     /// A node, 64 rows and 128 background rows.
-    pub(super) const NODE: f64 = 55.0;
+    pub(super) const NODE: f64 = 35.0;
     /// A split and a row, path-dependent.
     pub(super) const SPLIT: f64 = 2.0;
     /// The same at each quadrature node.
@@ -45,12 +45,17 @@ mod price {
     pub(super) const READ: f64 = 0.3;
     /// A number of a row's sums over a group of trees.
     pub(super) const SUM: f64 = 2.2;
-    /// A leaf with many players: finding a row's or a background row's pattern among the distinct ones.
-    pub(super) const DISTINCT: f64 = 15.0;
+    /// A split with many players: finding a row's or a background row's pattern among the distinct ones.
+    pub(super) const DISTINCT: f64 = 9.0;
     /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
     pub(super) const SET: f64 = 4.0;
     pub(super) const ASK: f64 = 8.0;
-    /// A leaf with many players: a row and a background row.
+    /// A split whose background rows are bits: a background row put into its word; a set of players that rows fail; and
+    /// such a set, a word and a player.
+    pub(super) const SORT: f64 = 3.0;
+    pub(super) const FAILED: f64 = 45.0;
+    pub(super) const WORD: f64 = 0.16;
+    /// A leaf with many players and an index of pairs: a row and a background row.
     pub(super) const JOIN: f64 = 0.13;
     /// A number of the result, written; most of it is the cost of fresh memory.
     pub(super) const WRITE: f64 = 1.0;
@@ -188,7 +193,7 @@ fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
     if now.background == 0 {
         return of_cover(tree, now);
     }
-    price::WALK * now.rows as f64 * now.background as f64 * 2.0 * tree.shape.meets
+    price::WALK * now.rows as f64 * now.background as f64 * 2.0 * tree.shape.meets * now.meets
 }
 
 /// A tree, by ranked counts. There are none without a background, and where a pattern takes more than a machine word.
@@ -211,12 +216,19 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
         }
         let find = price::DISTINCT * (n + m);
         let read = n * (price::ROW + price::READ * players * per_player * width);
-        let work = if k <= counted && now.index.order() == 1 {
-            price::SET * sets.min(512.0 * n * players) + price::ASK * 0.5 * n * (2.0 + 0.5 * players)
-        } else {
-            price::JOIN * n * m * per_player
-        };
-        price::LEAF + way + find + read + work
+        if now.index.order() == 2 {
+            return price::LEAF + way + find + read + price::JOIN * n * m * per_player;
+        }
+        if k <= counted {
+            let work = price::SET * sets.min(512.0 * n * players) + price::ASK * 0.5 * n * (2.0 + 0.5 * players);
+            return price::LEAF + way + find + read + work;
+        }
+        // Rows fail some of all sets that they could fail, and meet background rows that fail few enough players. The two
+        // leaves of a split share all of this.
+        let failed = n * (1.0 - (-(0.85 * players).exp2() / n).exp());
+        let words = 0.65 * (m / 64.0 + 1.5 * players);
+        let work = price::SORT * m + failed * (price::FAILED + price::WORD * words * players * width);
+        price::LEAF + way + 0.6 * (price::DISTINCT * n + read + work)
     };
     let leaves: f64 = tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum();
     price::TREE + leaves + price::SUM * n * result_cells(compiled, now) / GROUP as f64
@@ -225,7 +237,8 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
 /// A tree, pair by pair.
 fn of_pairs(tree: &CompiledTree, now: &Circumstances) -> f64 {
     let (n, m) = (now.rows as f64, now.background as f64);
-    let Shape { leaves, meets, players, .. } = tree.shape;
+    let Shape { leaves, players, .. } = tree.shape;
+    let meets = tree.shape.meets * now.meets;
     if now.background == 0 || tree.max_path > MAX_PLAYERS {
         return of_walk(tree, now);
     }

@@ -92,6 +92,8 @@ pub(crate) struct Circumstances {
     pub(crate) rows: usize,
     pub(crate) background: usize,
     pub(crate) index: Index,
+    /// At how many leaves pairs meet, relative to what the shapes of the trees suggest.
+    pub(crate) meets: f64,
     /// Whether the background's histogram exists already.
     pub(crate) counted: bool,
     /// Whether the tables of this index exist already.

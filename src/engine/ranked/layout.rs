@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use super::coefficients::MOST_OTHERS;
 use crate::engine::codes::CodeTest;
-use crate::engine::compiled::{Child, CompiledTree, Path, Place};
+use crate::engine::compiled::{Child, CompiledTree, Leaf, Path, Place};
+
+/// How many leaves are tried, and which share of all leaves (one in so many) makes their values common.
+const CANDIDATES: usize = 8;
+const COMMON: usize = 16;
 
 /// A step of the way through a tree.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +40,7 @@ pub(super) struct Site {
     pub(super) fresh: bool,
     /// How many players the path has besides the split's own.
     pub(super) others: u32,
-    /// The numbers of the children that are leaves.
+    /// The numbers of the children that are leaves, if there is work to do for them.
     pub(super) leaves: [Option<u32>; 2],
     /// Where the split's pattern is kept on the way down, and where that of its left child is; that of the right child
     /// comes next.
@@ -101,6 +105,9 @@ pub(super) struct Layout {
     /// How many outputs are worked out. If the values of every leaf have the same sum, as probabilities do, players move one
     /// output by the opposite of what they move all others by, so the last one follows from these.
     pub(super) outputs: usize,
+    /// What the values of leaves are measured from, output by output. A constant that is taken from all leaves changes nothing
+    /// for any player; so leaves that have these very values need no work.
+    pub(super) origin: Vec<f64>,
 }
 
 impl Layout {
@@ -114,6 +121,7 @@ impl Layout {
             positions: [0; 2],
             slots: 1,
             outputs: tree.width - usize::from(sums_are_equal(tree)),
+            origin: common_values(tree).map_or_else(|| vec![0.0; tree.width], <[f64]>::to_vec),
         };
         let mut path = Path::new(tree.players.len());
         // A split to enter and its slot, or a split to leave.
@@ -138,7 +146,8 @@ impl Layout {
         let split = &tree.splits[n];
         debug_assert_eq!(n, self.sites.len(), "splits stand in depth-first order");
         let (own, fresh) = path.enter(split.player);
-        let leaves = [split.left, split.right].map(leaf);
+        let counts = |leaf: &u32| Leaf::of(tree, *leaf as usize).values() != self.origin;
+        let leaves = [split.left, split.right].map(|child| leaf(child).filter(counts));
         let any = leaves.iter().any(Option::is_some);
         let by_table = path.players.len() - 1 <= most;
         let way = any.then_some(if by_table { Way::Ranked } else { Way::Joined });
@@ -177,6 +186,15 @@ impl Layout {
         site.ranked[1] = self.ranked.len() as u32;
         site.joined[1] = self.joined.len() as u32;
     }
+}
+
+/// The values that many leaves of a tree have, if there are such: forests that tell classes apart have many leaves of one
+/// class alone. They are looked for among the first leaves.
+fn common_values(tree: &CompiledTree) -> Option<&[f64]> {
+    let all = || tree.values.chunks_exact(tree.width);
+    let count = |values: &[f64]| all().filter(|other| *other == values).count();
+    let (most, values) = all().take(CANDIDATES).map(|values| (count(values), values)).max_by_key(|found| found.0)?;
+    (most > 1 && most * COMMON >= all().len()).then_some(values)
 }
 
 /// Whether the values of every leaf have the same sum, up to rounding.

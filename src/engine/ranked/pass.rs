@@ -180,7 +180,9 @@ impl<const D: usize> Ingredients<'_, D> {
     /// The values of both children of a split, output by output, divided by the weight of the background.
     fn values(&self, site: &Site, layout: &Layout, tree: &CompiledTree) -> Vec<Values> {
         let leaves = site.leaves.map(|leaf| leaf.map(|leaf| Leaf::of(tree, leaf as usize).values()));
-        let value = |side: usize, output: usize| leaves[side].map_or(0.0, |values| values[output] / self.total);
+        let value = |side: usize, output: usize| {
+            leaves[side].map_or(0.0, |values| (values[output] - layout.origin[output]) / self.total)
+        };
         (0..layout.outputs).map(|output| [value(0, output), value(1, output)]).collect()
     }
 
