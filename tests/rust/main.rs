@@ -12,6 +12,7 @@ mod long_paths;
 mod orders;
 mod paper;
 mod path_dependent;
+mod plans;
 mod populations;
 mod rooms;
 mod routing;

@@ -97,6 +97,31 @@ fn paths_of_any_number_of_players() {
     }
 }
 
+/// Rows that fail every player of a long path, some of them, or none, with and without weights, by all indices: ranked
+/// counts hold such paths in wider words, and each way in which they work out a split has to cope with all of these rows.
+#[test]
+fn long_paths_by_ranked_counts() {
+    let mut c = Choices::fixed(5, 10_000);
+    for d in [31, 32, 33, 45, 63, 64] {
+        let splits: Vec<_> = (0..d as u32).map(|f| (f, 0.5, false)).collect();
+        let values = (0..=d).map(|i| (i * i % 7) as f64 - 2.0).collect();
+        let forest = Forest::new(vec![chain(&splits, values)], d, vec![0.0]).expect("a valid chain");
+        // A row goes on along the path at 1 and leaves it at 0.
+        let mut row = |chance: usize| (0..d).map(|_| f64::from(u8::from(c.below(8) < chance))).collect::<Vec<f64>>();
+        let x = Matrix::new([8, 7, 6, 4, 0].into_iter().flat_map(&mut row).collect(), d);
+        let z = Matrix::new((0..30).flat_map(|i| row(i % 9)).collect(), d);
+        let weights: Vec<f64> = (0..z.len).map(|i| 0.5 + (i % 4) as f64).collect();
+        for weights in [None, Some(weights.as_slice())] {
+            let explainer = explainer(&forest, &Players::single(d), &z, weights);
+            for index in INDICES {
+                let want = explain(Engine::Traversal, &explainer, &x, index, 1);
+                let got = explain(Engine::Counts, &explainer, &x, index, 1);
+                assert_close(&got, &want, 10.0, &format!("{d} players, {index:?}, weights: {}", weights.is_some()));
+            }
+        }
+    }
+}
+
 /// Balanced trees over 65 to 200 features; x and z differ on a few of them, the rest decide where both go.
 #[test]
 fn trees_of_more_than_64_features() {

@@ -223,8 +223,8 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
             let work = price::SET * sets.min(512.0 * n * players) + price::ASK * 0.5 * n * (2.0 + 0.5 * players);
             return price::LEAF + way + find + read + work;
         }
-        // Rows fail some of all sets that they could fail, and meet background rows that fail few enough players. The two
-        // leaves of a split share all of this.
+        // Not every set of players is failed by some row. Background rows that fail too many players to meet a set are
+        // passed over, and the two leaves of a split share all of this. Weights are priced as counts.
         let failed = n * (1.0 - (-(0.85 * players).exp2() / n).exp());
         let words = 0.65 * (m / 64.0 + 1.5 * players);
         let work = price::SORT * m + failed * (price::FAILED + price::WORD * words * players * width);

@@ -1,9 +1,9 @@
 //! A split with many players, whose background rows are bits.
 //!
 //! A word holds up to 64 background rows that are in the same class (see `table`) and fail equally many of the other
-//! players, so all of them give the same to whoever they meet. Each player has one bit for each row: does the row fail?
-//! Then a few ANDs find the rows that meet a set S, and counting bits says how many of them fail a player. The words are
-//! sorted by the number of failed players, because a row that fails more players than S leaves over cannot meet S.
+//! players, so all of them give the same to whoever they meet. Each player has one bit for each row: does the row fail the
+//! player? Then a few ANDs find the rows that meet a set S, and counting bits says how many of them fail a player. The words
+//! are sorted by the number of failed players, because a row that fails more players than there are outside S cannot meet S.
 
 use super::distinct::Word;
 use super::join::Rules;
@@ -148,7 +148,7 @@ impl<P: Word> BitRows<P> {
         for (set, numbers) in sets.iter().zip(numbers) {
             let failed = set.word();
             let s = failed.count_ones() as usize;
-            // Nobody who fails more than all other players is met.
+            // A row that meets the set fails at most all players outside it.
             let met = &mut met[..ends[others - s]];
             if !meet(rows, fails, *groups, failed, met) {
                 continue;
@@ -267,8 +267,8 @@ impl<const N: usize> Row<'_, N> {
         }
     }
 
-    /// What players get whom the rows do not fail, lane by lane: they are summed later, or the compiler would not use whole
-    /// vectors.
+    /// What two players get that the rows do not fail, lane by lane. The lanes are summed later; otherwise the compiler would
+    /// not use whole vectors.
     #[inline(always)]
     fn add_up(&self, players: [usize; 2], sums: &mut [Weights]) {
         let n_groups = self.met.len();
@@ -303,7 +303,7 @@ impl<const N: usize> Row<'_, N> {
         }
     }
 
-    /// What each of the players gets whom the rows fail, then the split's own player.
+    /// What each of the players gets that the rows fail, then the split's own player.
     #[inline(always)]
     fn add_up_loss_and_own(&self, sums: &mut [Weights]) {
         let mut lanes = [[[0.0; WORDS]; 2]; N];

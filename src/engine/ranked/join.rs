@@ -1,7 +1,8 @@
 //! A split with more players than tables may have.
 //!
-//! Rows with the same index at the split get the same, which is worked out once: from background rows that are bits, or
-//! leaf by leaf from the distinct patterns of the background and their weights.
+//! Rows that are in the same class and fail the same players get the same, which is worked out once. If the background rows
+//! are counted and the index is one of players, they become `bits`, or go by `leaf` where that is cheaper; weights go by
+//! `leaf` or `meet`, and an index of pairs goes by `meet`.
 
 use super::bits::{BitRows, CLASSES, NOBODY};
 use super::coefficients::{Coefficients, moment};
@@ -30,7 +31,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// For all sizes of patterns, even that of [`Word::ALL`].
+    /// For patterns of all sizes.
     pub(super) fn new(index: Index, counted: usize) -> Self {
         let most = MAX_PLAYERS;
         let w = Weights::up_to(most);

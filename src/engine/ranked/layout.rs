@@ -6,7 +6,7 @@ use super::coefficients::MOST_OTHERS;
 use crate::engine::codes::CodeTest;
 use crate::engine::compiled::{Child, CompiledTree, Leaf, Path, Place};
 
-/// How many leaves are tried, and which share of all leaves (one in so many) makes their values common.
+/// The values of the first so many leaves are tried; values are common if at least one leaf in so many has them.
 const CANDIDATES: usize = 8;
 const COMMON: usize = 16;
 
@@ -146,8 +146,8 @@ impl Layout {
         let split = &tree.splits[n];
         debug_assert_eq!(n, self.sites.len(), "splits stand in depth-first order");
         let (own, fresh) = path.enter(split.player);
-        let counts = |leaf: &u32| Leaf::of(tree, *leaf as usize).values() != self.origin;
-        let leaves = [split.left, split.right].map(|child| leaf(child).filter(counts));
+        let matters = |leaf: &u32| Leaf::of(tree, *leaf as usize).values() != self.origin;
+        let leaves = [split.left, split.right].map(|child| leaf(child).filter(matters));
         let any = leaves.iter().any(Option::is_some);
         let by_table = path.players.len() - 1 <= most;
         let way = any.then_some(if by_table { Way::Ranked } else { Way::Joined });

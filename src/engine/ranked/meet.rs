@@ -2,12 +2,13 @@
 //!
 //! Rows with the same pattern are worked out once, and background rows with the same pattern count together. Background
 //! patterns are sorted by the players nearest to the root. A row fails many of these, so most pairs that cannot meet
-//! are never looked at.
+//! are never looked at. This way serves indices of pairs, and weights.
 
 use super::distinct::Word;
 use super::join::Rules;
 use super::read::pair;
 use crate::engine::codes::{SET, bits};
+use crate::engine::compiled::MAX_PLAYERS;
 
 /// Background patterns are sorted by this many players nearest to the root.
 const NEAR: usize = 6;
@@ -134,7 +135,7 @@ impl<P: Word> Meeting<P> {
         let mut gains = [[0.0; 8]; N];
         let mut loss = 0.0;
         for_each_met!(self, s, |p, weight| {
-            let single = singles[p.size()];
+            let single = singles[p.size().min(MAX_PLAYERS)];
             loss += weight * single.in_z;
             let gain = weight * single.in_x;
             for b in 0..N {
@@ -156,7 +157,7 @@ impl<P: Word> Meeting<P> {
         let mut failed = Vec::new();
         let (mut across, mut both_z, mut in_z) = (vec![0.0; players], 0.0, 0.0);
         for_each_met!(self, s, |p, weight| {
-            let rule = &rules[p.size()];
+            let rule = &rules[p.size().min(MAX_PLAYERS)];
             both_z += weight * rule.both_z;
             in_z += weight * rule.main.in_z;
             failed.clear();

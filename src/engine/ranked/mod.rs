@@ -1,4 +1,4 @@
-//! Ranked counts: n + m for trees with any number of players on a path.
+//! Ranked counts: n + m for deep trees, except at splits with many players. A path may have up to 64 players.
 //!
 //! Let S be the players that x fails at a leaf. A background row that fails some of S gives nothing. Of the others only the
 //! number of players that they fail matters, so all that a leaf needs to know of its background is $N_j(S)$: how many
@@ -17,7 +17,7 @@
 //! | `walk` | the patterns of a block of rows |
 //! | `counts` | ranked counts, and their moments |
 //! | `table` | the table of a split |
-//! | `join`, `distinct` | a split with more players: the distinct patterns of rows, and which way each split goes |
+//! | `join`, `distinct` | a split with more players: its distinct rows, and by which of the next three it is worked out |
 //! | `bits` | such a split, whose background rows are bits |
 //! | `leaf` | a leaf of such a split, by ranked counts of its own |
 //! | `meet` | a leaf of such a split, by the distinct patterns that meet |
@@ -67,7 +67,8 @@ pub(crate) const ROUND_BYTES: usize = 64 << 20;
 /// Adds the weighted mean over the background of the task's index to `out`.
 ///
 /// Every sum is taken in an order that the forest and the background alone determine: within a group of trees, tree after
-/// tree, pass after pass and split after split; then group after group. So results are bitwise the same for any number of threads and any batch of rows.
+/// tree, pass after pass and split after split; then group after group. So results are bitwise the same for any number of
+/// threads and any batch of rows.
 pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mut [f64]) -> Result<()> {
     let Some(cells) = task.row_cells(out) else { return Ok(()) };
     let count = background.weights.is_none() && background.rows.len() < 1 << 16;
@@ -86,7 +87,8 @@ pub(crate) fn most_others(m: usize) -> usize {
 }
 
 /// The most players of a leaf for which ranked counts of its own are cheaper than the other ways, with `m` background rows
-/// and as many rows: a set of players costs as much as this many pairs of rows that are bits, or of patterns with weights.
+/// and as many rows. A set of players costs as much as 1024 pairs of rows that are bits, or as 64 pairs of patterns with
+/// weights.
 pub(crate) fn most_players(m: usize, exact: bool) -> usize {
     let pairs = if exact { 1024 } else { 64 };
     let sets = (m as u128).pow(2) / pairs;

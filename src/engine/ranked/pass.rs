@@ -1,4 +1,4 @@
-//! Some leaves of a tree, whose tables are built, used and dropped together.
+//! Some splits of a tree: what rows read at them is worked out, used and dropped together.
 
 use std::ops::Range;
 
@@ -23,14 +23,14 @@ const ENTRIES: usize = 1 << 14;
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
 const SPLITS: usize = 64;
-/// Background rows times joined splits of a pass.
+/// Background rows times joined splits of a pass; the same for a very deep tree; and joined splits of a pass.
 const JOINED_ROWS: usize = 1 << 20;
 const MOST_JOINED_ROWS: usize = 1 << 23;
 const JOINED: usize = 16;
 /// Every pass starts at the root, so no path should be walked much more often than this.
 const PASSES: usize = 64;
 
-/// Some items of a tree.
+/// Some items of a tree: splits whose leaves need work, all in the same way.
 #[derive(Debug, Clone)]
 pub(super) struct Pass {
     /// The position of the tree among those of the task.

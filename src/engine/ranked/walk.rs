@@ -39,10 +39,10 @@ macro_rules! pattern {
         }
     })* };
 }
-pattern!(u16 u32 u64 u128);
+pattern!(u16 u32 u128);
 
-/// Finds the indices of a block of rows at splits: the class (0 left, 1 right, 2 failed the split's player further up),
-/// then a bit for each of the other players that the row fails.
+/// Finds the indices of a block of rows at splits: a bit for each of the other players that the row fails, then two bits for
+/// its class (0 left, 1 right, 2 failed the split's player further up).
 pub(super) struct Indices<'a, C, P> {
     pub(super) layout: &'a Layout,
     pub(super) way: Way,

@@ -7,7 +7,7 @@
 //! | `shared` | the same walk for 64 background rows at once |
 //! | `average` | the mean over the background, in an order of summation that no number of threads changes |
 //! | `pairs` | the values of every pair, never averaged |
-//! | `meets` | at how many leaves pairs meet, which is what walking them costs |
+//! | `meets` | at how many leaves pairs meet, from a sample: plans price pairs and walks by it |
 //!
 //! What a leaf adds is in `engine/rules.rs`, $S_X$ and $S_Z$ are in `engine/sets.rs`.
 

@@ -1,0 +1,34 @@
+//! What plans say about calls.
+
+use arborshap::forest::{Node, Output, Split, Tree};
+use arborshap::{Engine, Forest, Index, Players};
+
+use crate::support::engines::explainer;
+use crate::support::inputs::Matrix;
+
+/// A complete tree of this depth with a feature of its own for each level.
+fn complete(depth: u32) -> Forest {
+    let splits = (1_u32 << depth) - 1;
+    let split = |n: u32| Node::Split(Split::at((n + 1).ilog2(), 0.0, 2 * n + 1, 2 * n + 2));
+    let nodes = (0..splits).map(split).chain((0..=splits).map(Node::Leaf)).collect();
+    let tree = Tree::new(nodes, (0..=splits).map(f64::from).collect(), Output::One(0));
+    Forest::new(vec![tree], depth as usize, vec![0.0]).expect("a valid tree")
+}
+
+/// A pair that parts at every split meets at every leaf, and one that never parts meets at one leaf alone. The shape of
+/// the tree is the same, so the plan has to look at the background.
+#[test]
+fn pairs_cost_as_much_as_the_background_makes_them_meet() {
+    let forest = complete(8);
+    let seconds = |rows: Vec<f64>| {
+        let explainer = explainer(&forest, &Players::single(8), &Matrix::new(rows, 8), None);
+        explainer.plan(1000, Index::Shapley, Engine::Sparse).expect("a plan").seconds
+    };
+    let same = seconds(vec![1.0; 8 * 100]);
+    // Rows in any order, and rows in sorted order, as a background that came in parts has them.
+    let parted = seconds((0..8 * 100).map(|i| if i / 8 % 2 == 0 { 1.0 } else { -1.0 }).collect());
+    let sorted = seconds((0..8 * 100).map(|i| if i / 8 < 50 { 1.0 } else { -1.0 }).collect());
+    assert!(parted > 4.0 * same, "{parted} s if half of the pairs part, {same} s if none does");
+    assert!(sorted > 4.0 * same, "{sorted} s if half of the pairs part, {same} s if none does");
+    assert!((0.5..=2.0).contains(&(sorted / parted)), "the order of rows matters: {sorted} s and {parted} s");
+}
