@@ -1,6 +1,6 @@
 //! Paths of 1 to 40 players: ranked counts and the distinct patterns that meet, against the other engines.
 
-use arborshap::forest::Output;
+use arborshap::forest::{Node, Output, Split, Tree};
 use arborshap::{Engine, Forest, Index, Job, Players};
 use proptest::prelude::*;
 
@@ -88,6 +88,52 @@ fn probabilities_by_every_engine() {
         engines_agree(&Case { players: Players::single(n_features), forest, x, z, weights: None });
     }
     assert!(seen > 0, "no tree has several outputs");
+}
+
+/// Ranked counts against the traversal for a tree of two levels, each output and player by its own size: neither may a
+/// large output hide a small one, nor a large leaf two small ones.
+fn small_numbers_survive(leaves: [&[f64]; 4]) {
+    let split = |feature, left, right| Node::Split(Split::at(feature, 0.0, left, right));
+    let nodes = vec![split(0, 1, 2), split(1, 3, 4), split(2, 5, 6)];
+    let nodes = nodes.into_iter().chain((0..4).map(Node::Leaf)).collect();
+    let n_outputs = leaves[0].len();
+    let output = if n_outputs == 1 { Output::One(0) } else { Output::All };
+    let tree = Tree::new(nodes, leaves.concat(), output);
+    let forest = Forest::new(vec![tree], 3, vec![0.0; n_outputs]).expect("a valid forest");
+    let mut c = Choices::fixed(3, 1000);
+    let mut rows = |n: usize| Matrix::new((0..3 * n).map(|_| c.below(9) as f64 - 4.0).collect(), 3);
+    let case = Case { players: Players::single(3), x: rows(6), z: rows(20), forest, weights: None };
+    let explainer = case.explainer();
+    for index in [Index::Shapley, Index::Banzhaf] {
+        let [want, got] =
+            [Engine::Traversal, Engine::Counts].map(|engine| explain(engine, &explainer, &case.x, index, 1));
+        for cell in 0..3 * n_outputs {
+            let column = |all: &[f64]| all.iter().skip(cell).step_by(3 * n_outputs).copied().collect::<Vec<f64>>();
+            let (want, got) = (column(&want), column(&got));
+            let scale = want.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
+            assert_close(
+                &got,
+                &want,
+                scale,
+                &format!("{index:?}, player {}, output {}", cell / n_outputs, cell % n_outputs),
+            );
+        }
+    }
+}
+
+#[test]
+fn small_outputs_beside_large_ones() {
+    small_numbers_survive([&[1e9, 1e-8], &[1e9, 3e-8], &[1e9, -2e-8], &[1e9, 0.0]]);
+    small_numbers_survive([&[1e6, -1e6, 1e-11], &[2e6, -2e6, 3e-11], &[0.0, 0.0, 0.0], &[1.0, -1.0, 5e-11]]);
+    let rare = |p: f64, q: f64| [p, 1.0 - p - q, q];
+    let leaves = [rare(0.5, 1e-9), rare(0.25, 3e-9), rare(0.75, 0.0), rare(0.5, 2e-9)];
+    small_numbers_survive(leaves.each_ref().map(<[f64; 3]>::as_slice));
+}
+
+#[test]
+fn small_leaves_beside_large_ones() {
+    small_numbers_survive([&[1e12], &[1e12], &[1e-3], &[2e-3]]);
+    small_numbers_survive([&[1.0], &[1.0], &[1e-9], &[3e-9]]);
 }
 
 /// More rows than 16 bits count, with and without weights.

@@ -23,7 +23,8 @@ const ENTRIES: usize = 1 << 14;
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
 const SPLITS: usize = 64;
-/// Background rows times joined splits of a pass; the same for a very deep tree; and joined splits of a pass.
+/// Background rows times joined splits of a pass; the same for a very deep tree; and joined splits times outputs of a pass,
+/// since every distinct row has its gains for each of these.
 const JOINED_ROWS: usize = 1 << 20;
 const MOST_JOINED_ROWS: usize = 1 << 23;
 const JOINED: usize = 16;
@@ -58,7 +59,8 @@ impl Pass {
         }
         let splits = layout.joined.len() as u32;
         let each = |rows: usize| (rows / m.max(1)) as u32;
-        let each = each(JOINED_ROWS).min(JOINED as u32).max(least.min(each(MOST_JOINED_ROWS))).max(1);
+        let most = (JOINED / layout.outputs.max(1)) as u32;
+        let each = each(JOINED_ROWS).min(most).max(least.min(each(MOST_JOINED_ROWS))).max(1);
         let joined = (0..splits).step_by(each as usize).map(|start| start..splits.min(start + each));
         passes.extend(joined.map(|items| Self { tree: position, way: Way::Joined, items }));
         passes
