@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from arborshap import _core
 from arborshap._util.checks import checked_choice, whole_number
+from arborshap._util.words import counted
 from arborshap.exceptions import InputError
 from arborshap.explain.comparable import Comparable, check_part
 from arborshap.explain.counts import Counts
@@ -171,7 +172,8 @@ class Background(Comparable):
     def __repr__(self) -> str:
         kept = "counted" if self.native.counted else "distinct rows kept"
         purpose = "" if self.weighted is None else f", for model_output={self.weighted.name!r}"
-        return f"<Background of {len(self)} rows, {kept}{purpose}{', with error bars' * self.has_error_bars}>"
+        bars = ", with error bars" if self.has_error_bars else ""
+        return f"<Background of {counted(len(self), 'row')}, {kept}{purpose}{bars}>"
 
     def merge(self, other: Background) -> Background:
         """Return the background that holds the rows of both. It has error bars if both have them.

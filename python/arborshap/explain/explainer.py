@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import checked_choice, checked_dtype, checked_names, checked_weights, whole_number
 from arborshap._util.progress import Report
+from arborshap._util.words import counted
 from arborshap.exceptions import InputError
 from arborshap.explain import saved, shap_arguments
 from arborshap.explain.announce import announce, plan_of
@@ -185,8 +186,8 @@ class TreeExplainer(ColumnMethods, CurveMethods, LossMethods, OrderMethods, Popu
     def __repr__(self) -> str:
         state = self._state
         library, n_players = state.reader.model.library, state.columns.n_players
-        against = f"{state.n_background} background rows" if state.n_background else "path-dependent"
-        return f"<TreeExplainer of {library}: {state.forest!r}, {n_players} players, {against}>"
+        against = counted(state.n_background, "background row") if state.n_background else "path-dependent"
+        return f"<TreeExplainer of {library}: {state.forest!r}, {counted(n_players, 'player')}, {against}>"
 
     @property
     def feature_names(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Self
 
 from arborshap import _core
 from arborshap._util.progress import human_seconds
+from arborshap._util.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Plan:
     def __str__(self) -> str:
         """Describe the plan in a sentence or two."""
         ways = [
-            f"{count} {'tree' if count == 1 else 'trees'} by {way}"
+            f"{counted(count, 'tree')} by {way}"
             for count, way in (
                 (self.trees_by_tables, "pattern tables"),
                 (self.trees_by_counts, "ranked counts"),

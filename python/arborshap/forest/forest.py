@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arborshap import _core
 from arborshap._util.checks import is_whole, repeated
+from arborshap._util.words import counted
 from arborshap.exceptions import InputError, ModelError
 
 
@@ -189,8 +190,9 @@ class Forest:
     def __repr__(self) -> str:
         native = self.native
         return (
-            f"Forest({native.n_trees} trees, {native.n_nodes} nodes, {native.n_leaves} leaves, "
-            f"depth {native.max_depth}, {native.n_features} features, {native.n_outputs} outputs)"
+            f"Forest({counted(native.n_trees, 'tree')}, {counted(native.n_nodes, 'node')}, "
+            f"{counted(native.n_leaves, 'leaf', 'leaves')}, depth {native.max_depth}, "
+            f"{counted(native.n_features, 'feature')}, {counted(native.n_outputs, 'output')})"
         )
 
     @property

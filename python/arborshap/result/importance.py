@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
+from arborshap._util.words import counted
 from arborshap.exceptions import InputError
 from arborshap.game.indices import PAIR_INDICES
 from arborshap.result.value_unit import ValueUnit
@@ -154,7 +155,8 @@ class Importance:
 
     def __repr__(self) -> str:
         largest = ", ".join(f"{' x '.join(map(str, names))} {size:.4g}" for *names, size in self.ranked(3))
-        return f"<Importance {self.index}: {len(self.feature_names)} players over {self.n_rows} rows; {largest}>"
+        players, rows = counted(len(self.feature_names), "player"), counted(self.n_rows, "row")
+        return f"<Importance {self.index}: {players} over {rows}; {largest}>"
 
     def whole_pairs(self) -> NDArray[np.float64]:
         """Return `values` with whole effects of pairs: the sum of the two halves, on both sides of the diagonal."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
+from arborshap._util.words import counted
 from arborshap.exceptions import InputError
 from arborshap.result.axes import output_labels
 from arborshap.result.value_unit import ValueUnit
@@ -58,7 +59,8 @@ class Interactions:
 
     def __repr__(self) -> str:
         kept = "" if self.kept is None else f", the {self.values.shape[1]} largest of each row"
-        return f"<Interactions {self.index} up to order {self.order}: {len(self)} rows, {len(self.sets)} sets{kept}>"
+        rows, sets = counted(len(self), "row"), counted(len(self.sets), "set")
+        return f"<Interactions {self.index} up to order {self.order}: {rows}, {sets}{kept}>"
 
     def __len__(self) -> int:
         return len(self.values)

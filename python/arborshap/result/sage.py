@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arborshap._util.checks import whole_number
+from arborshap._util.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +51,8 @@ class SageValues:
 
     def __repr__(self) -> str:
         largest = ", ".join(f"{name} {value:.4g}" for name, value in self.ranked(3))
-        return f"<SageValues of the {self.loss}: {len(self.values)} players over {self.n_rows} rows; {largest}>"
+        players, rows = counted(len(self.values), "player"), counted(self.n_rows, "row")
+        return f"<SageValues of the {self.loss}: {players} over {rows}; {largest}>"
 
     def ranked(self, k: int | None = None) -> list[tuple[str, float]]:
         """List the `k` players with the largest values, in descending order; all if `k` is omitted."""

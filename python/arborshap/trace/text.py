@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from arborshap._util.words import counted
 from arborshap.rows.numbers import is_missing
 from arborshap.trace.steps import Edge, Leaf, Split
 
@@ -57,7 +58,7 @@ def _tree_lines(trace: Trace) -> Iterator[str]:
     while pending:
         at, before, below = pending.pop()
         if isinstance(at, Edge):
-            yield f"{before}not entered ({_count(at.n_below, 'node')})"
+            yield f"{before}not entered ({counted(at.n_below, 'node')})"
             continue
         step = steps[at]
         yield before + (_split_line(step) if isinstance(step, Split) else _leaf_line(step))
@@ -117,7 +118,3 @@ def _first(lines: Iterator[str], where: str) -> Iterator[str]:
 def _some(names: Sequence[str]) -> str:
     more = f", {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more
-
-
-def _count(n: int, what: str) -> str:
-    return f"1 {what}" if n == 1 else f"{n} {what}s"
