@@ -36,15 +36,15 @@ mod price {
     pub(super) const LOOK: f64 = 0.28;
     pub(super) const LOOK_FAR: f64 = 0.85;
     /// A leaf of ranked counts, whatever the rows; and a row or a background row on its way there.
-    pub(super) const LEAF: f64 = 200.0;
-    pub(super) const SITE: f64 = 0.8;
+    pub(super) const LEAF: f64 = 130.0;
+    pub(super) const SITE: f64 = 0.45;
     /// An entry of ranked counts, from counts to what rows read.
     pub(super) const RANK: f64 = 6.5;
     /// A row at a split with ranked counts, and a number that it reads there.
-    pub(super) const ROW: f64 = 1.5;
-    pub(super) const READ: f64 = 0.3;
+    pub(super) const ROW: f64 = 0.7;
+    pub(super) const READ: f64 = 0.22;
     /// A number of a row's sums over a group of trees.
-    pub(super) const SUM: f64 = 2.2;
+    pub(super) const SUM: f64 = 1.5;
     /// A split with many players: finding a row's or a background row's pattern among the distinct ones.
     pub(super) const DISTINCT: f64 = 9.0;
     /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
