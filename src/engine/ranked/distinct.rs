@@ -38,6 +38,7 @@ macro_rules! word {
             fn byte(self, at: usize) -> usize {
                 (self >> (8 * at as u32 % Self::BITS)) as usize & 255
             }
+            #[allow(clippy::cast_lossless, reason = "the same text serves narrow and wide patterns")]
             #[inline(always)]
             fn word(self) -> u64 {
                 self as u64

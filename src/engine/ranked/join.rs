@@ -323,11 +323,11 @@ mod tests {
                 joined.join([&narrow_z, &narrow_x[row..=row]], &mut room, &mut alone);
                 for (output, &values) in values.iter().enumerate() {
                     let start = worth.start(output, worth.numbers[row] as usize);
-                    let got = &worth.gains[start..][..others as usize + 1];
+                    let got = &worth.gains[start..][..=others as usize];
                     let want = by_pairs(&site, x, &z, &weights, values, index);
                     let close = got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-9);
                     assert!(close, "{others} others, own {own}, {index:?}: {got:?} is not {want:?}");
-                    let alone = &alone.gains[alone.start(output, 0)..][..others as usize + 1];
+                    let alone = &alone.gains[alone.start(output, 0)..][..=others as usize];
                     assert!(got.iter().zip(alone).all(|(a, b)| a.to_bits() == b.to_bits()), "alone");
                 }
             }
