@@ -129,10 +129,13 @@ pub(crate) struct Workers {
 
 impl Workers {
     pub(crate) fn new(threads: usize) -> Self {
+        if threads <= 1 {
+            // To count the cores takes the system longer than a row may take.
+            return Self { pool: None };
+        }
         let threads = threads.min(MOST_PER_CORE * cores());
         // If the system grants no threads, the calling thread does the work.
-        let pool = (threads > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok()).flatten();
-        Self { pool }
+        Self { pool: rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok() }
     }
 
     pub(crate) fn threads(&self) -> usize {

@@ -23,6 +23,23 @@ def available_memory() -> int:
 def parse_ubjson(content: bytes, what: str) -> Any:
     """Document in UBJSON; arrays of numbers of one type are NumPy arrays. `what` names the document in errors."""
 
+TreeArrays: TypeAlias = tuple[
+    NDArray[np.int32] | NDArray[np.int64],
+    NDArray[np.int32] | NDArray[np.int64],
+    NDArray[np.int32] | NDArray[np.int64],
+    NDArray[np.float32] | NDArray[np.float64],
+    NDArray[np.float32] | NDArray[np.float64],
+    NDArray[np.uint8],
+    NDArray[np.uint8],
+    NDArray[np.float32] | NDArray[np.float64] | None,
+    int,
+]
+"""The arrays of one tree: left, right, feature, threshold, value, flags, default_left, cover, and its output.
+
+They are aligned, have one dimension, and may be strided. `flags` leaves out the bit of `default_left`; both have one
+entry per node, or one for all nodes.
+"""
+
 @final
 class Forest:
     """A validated, immutable forest: the common format of every model.
@@ -49,6 +66,18 @@ class Forest:
         categories: NDArray[np.uint32],
         cover: NDArray[np.float64] | None = None,
     ) -> Forest: ...
+    @staticmethod
+    def of_trees(
+        trees: list[TreeArrays],
+        *,
+        n_features: int,
+        base: NDArray[np.float64],
+        category_nodes: NDArray[np.int64],
+        category_offsets: NDArray[np.int64],
+        categories: NDArray[np.uint32],
+        n_threads: int,
+    ) -> Forest:
+        """Forest from the arrays of one tree after another."""
     @property
     def n_features(self) -> int: ...
     @property

@@ -47,7 +47,7 @@ impl Intake {
     /// Compiles a forest and its players.
     pub fn new(forest: &Forest, players: &Players, job: &Job) -> Result<Self> {
         players.check(forest.n_features())?;
-        let compiled = Compiled::new(forest, players, &job.workers);
+        let compiled = Compiled::new(forest, players, false, &job.workers);
         let patterns = PatternForest::new(&compiled.trees, &job.workers);
         let fingerprint = fingerprint(forest, players, &compiled, patterns.n_entries());
         Ok(Self { compiled, patterns, n_features: forest.n_features(), fingerprint })

@@ -1,7 +1,7 @@
 //! The expected value, from how much of the background is in each leaf.
 
 use super::codes::{BLOCK, Code, with_codes};
-use super::compiled::{Compiled, CompiledTree, Place};
+use super::compiled::{Child, Compiled, CompiledTree, Place};
 use super::tables::{Histogram, PatternForest};
 use super::task::BackgroundRows;
 use crate::error::{Error, Result};
@@ -46,27 +46,37 @@ pub(crate) fn expected_value(compiled: &Compiled, base: &[f64], known: Known<'_>
 fn leaf_sums(tree: &CompiledTree, background: &BackgroundRows<'_>) -> Vec<f64> {
     let mut sums = vec![0.0; tree.n_leaves()];
     let rows = background.rows;
+    let mut leaves = [0; BLOCK];
     with_codes!(rows.codes(), codes => {
-        for row in 0..rows.len() {
-            let (block, in_block) = rows.block_of(codes, row);
-            sums[leaf_of(tree, block, in_block)] += background.weight(row);
+        for start in (0..rows.len()).step_by(BLOCK) {
+            let (block, _) = rows.block_of(codes, start);
+            let leaves = &mut leaves[..(rows.len() - start).min(BLOCK)];
+            leaves_of(tree, block, leaves);
+            for (row, &leaf) in (start..).zip(leaves.iter()) {
+                sums[leaf] += background.weight(row);
+            }
         }
     });
     sums
 }
 
-/// The leaf that a row of a block falls into.
-fn leaf_of<C: Code>(tree: &CompiledTree, block: &[C], row: usize) -> usize {
-    let mut at = tree.root;
-    loop {
-        match at.place() {
-            Place::Leaf(leaf) => return leaf,
+/// The leaf that each row of a block falls into. All rows go one step further at a time, so that the nodes of many rows are
+/// on their way from memory together.
+fn leaves_of<C: Code>(tree: &CompiledTree, block: &[C], leaves: &mut [usize]) {
+    let mut going: Vec<(usize, Child)> = (0..leaves.len()).map(|row| (row, tree.root)).collect();
+    while !going.is_empty() {
+        going.retain_mut(|(row, at)| match at.place() {
+            Place::Leaf(leaf) => {
+                leaves[*row] = leaf;
+                false
+            }
             Place::Split(n) => {
                 let split = &tree.splits[n];
-                let code = block[split.test.column as usize * BLOCK + row];
+                let code = block[split.test.column as usize * BLOCK + *row];
                 let left = code.within(C::from_u32(split.test.lo), C::from_u32(split.test.span));
-                at = if left { split.left } else { split.right };
+                *at = if left { split.left } else { split.right };
+                true
             }
-        }
+        });
     }
 }

@@ -105,7 +105,8 @@ impl Game<'_> {
     pub(super) fn compile(&self, absent: Absent, job: &Job) -> Result<Explainer> {
         self.players.check(self.forest.n_features())?;
         check_range(self.forest)?;
-        let compiled = Compiled::new(self.forest, self.players, &job.workers);
+        let with_shares = matches!(absent, Absent::Cover { .. });
+        let compiled = Compiled::new(self.forest, self.players, with_shares, &job.workers);
         Ok(Explainer::new(self.forest.clone(), self.players.clone(), compiled, absent, self.memory_limit))
     }
 
@@ -227,7 +228,7 @@ const LARGEST_SUM: f64 = f64::MAX / (1_u128 << 64) as f64;
 fn check_range(forest: &Forest) -> Result<()> {
     let mut sum = 0.0;
     for (t, tree) in forest.trees().iter().enumerate() {
-        let largest = tree.values.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        let largest = tree.largest_value();
         sum += largest;
         if sum > LARGEST_SUM {
             return Err(Error::Range { tree: t, largest, limit: LARGEST_SUM });

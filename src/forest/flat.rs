@@ -1,7 +1,10 @@
 //! The common format as flat arrays, the form in which Python and files hold it.
 
+use std::ops::Range;
+
 use super::{Categories, Forest, Missing, NO_OUTPUT, Node, Output, Precision, Rule, Split, Test, Tree};
 use crate::error::{Error, Result};
+use crate::job::Workers;
 
 /// The meaning of the bits of [`FlatForest::flags`].
 pub(super) mod flag {
@@ -68,7 +71,6 @@ impl FlatForest<'_> {
             ("flags", self.flags.len(), n_nodes),
             ("cover", self.cover.map_or(n_nodes, <[f64]>::len), n_nodes),
             ("tree_output", self.tree_output.len() + 1, self.tree_offsets.len()),
-            ("category_offsets", self.category_offsets.len(), self.category_nodes.len() + 1),
         ];
         for (name, have, want) in lengths {
             if have != want {
@@ -76,38 +78,138 @@ impl FlatForest<'_> {
             }
         }
         offsets("tree_offsets", self.tree_offsets, n_nodes)?;
-        offsets("category_offsets", self.category_offsets, self.categories.len())?;
-        if let Some(w) = self.category_nodes.windows(2).position(|w| w[0] >= w[1]) {
-            return Err(Error::forest(format!("`category_nodes` does not increase at entry {}", w + 1)));
-        }
+        let sets = CategorySets { nodes: self.category_nodes, offsets: self.category_offsets, all: self.categories };
+        sets.check()?;
         let nodes = |t: usize| (self.tree_offsets[t + 1] - self.tree_offsets[t]) as usize;
         let numbers = |t: usize| nodes(t).saturating_mul(self.width(t));
-        let values = (0..self.tree_output.len()).map(numbers).fold(0, usize::saturating_add);
+        let mut starts = Vec::with_capacity(self.tree_offsets.len());
+        starts.push(0);
+        for t in 0..self.tree_output.len() {
+            starts.push(numbers(t).saturating_add(starts[t]));
+        }
+        let values = starts[self.tree_output.len()];
         if self.value.len() != values {
             let have = self.value.len();
             return Err(Error::forest(format!("array `value` has {have} entries where {values} belong")));
         }
-        let mut value = self.value;
         let tree = |t: usize| {
-            let (of_tree, rest) = value.split_at(numbers(t));
-            value = rest;
-            self.tree(t, of_tree)
+            let own = self.tree_offsets[t] as usize..self.tree_offsets[t + 1] as usize;
+            let whole =
+                WholeTree { output: self.tree_output[t], n_outputs: self.base.len(), sets, first_node: own.start };
+            whole.build(t, &TreeSlices { forest: self, nodes: own, values: starts[t] })
         };
-        Forest::from_trees((0..self.tree_output.len()).map(tree), self.n_features, self.base.to_vec())
+        Forest::of_made(self.tree_output.len(), tree, self.n_features, self.base.to_vec(), &Workers::new(1))
     }
 
     /// How many numbers each leaf of a tree holds.
     fn width(&self, t: usize) -> usize {
         if self.tree_output[t] == -1 { self.base.len() } else { 1 }
     }
+}
 
-    fn tree(&self, t: usize, value: &[f64]) -> Result<Tree> {
-        let (start, end) = (self.tree_offsets[t] as usize, self.tree_offsets[t + 1] as usize);
-        let width = self.width(t);
+/// The sets of all categorical nodes; see the fields of [`FlatForest`].
+#[derive(Clone, Copy)]
+pub(crate) struct CategorySets<'a> {
+    pub(crate) nodes: &'a [i64],
+    pub(crate) offsets: &'a [i64],
+    pub(crate) all: &'a [u32],
+}
+
+impl CategorySets<'_> {
+    /// An error unless there is a set for each node, and offsets and nodes are in order.
+    pub(crate) fn check(&self) -> Result<()> {
+        let (have, want) = (self.offsets.len(), self.nodes.len() + 1);
+        if have != want {
+            return Err(Error::forest(format!("array `category_offsets` has {have} entries where {want} belong")));
+        }
+        offsets("category_offsets", self.offsets, self.all.len())?;
+        match self.nodes.windows(2).position(|w| w[0] >= w[1]) {
+            Some(w) => Err(Error::forest(format!("`category_nodes` does not increase at entry {}", w + 1))),
+            None => Ok(()),
+        }
+    }
+
+    fn of(&self, node: usize) -> Result<Categories, String> {
+        let entry = self
+            .nodes
+            .binary_search(&(node as i64))
+            .map_err(|_| "it is categorical, but no category set is given for it")?;
+        Ok(Categories::new(&self.all[self.offsets[entry] as usize..self.offsets[entry + 1] as usize]))
+    }
+}
+
+/// A node as the format holds it; see the fields of [`FlatForest`].
+#[derive(Clone, Copy)]
+pub(crate) struct FlatNode {
+    pub(crate) left: i32,
+    pub(crate) right: i32,
+    pub(crate) feature: i32,
+    pub(crate) threshold: f64,
+    pub(crate) flags: u8,
+    pub(crate) cover: Option<f64>,
+}
+
+/// The arrays of one tree, in whatever width and order they are held.
+pub(crate) trait TreeArrays {
+    fn n_nodes(&self) -> usize;
+    fn node(&self, n: usize) -> FlatNode;
+    /// A number of the leaf values, which have one per node, or one per node and output.
+    fn value(&self, i: usize) -> f64;
+}
+
+/// One tree of a forest.
+struct TreeSlices<'a> {
+    forest: &'a FlatForest<'a>,
+    nodes: Range<usize>,
+    /// Where its leaf values begin.
+    values: usize,
+}
+
+impl TreeArrays for TreeSlices<'_> {
+    fn n_nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    #[inline]
+    fn node(&self, n: usize) -> FlatNode {
+        let (all, n) = (self.forest, self.nodes.start + n);
+        FlatNode {
+            left: all.left[n],
+            right: all.right[n],
+            feature: all.feature[n],
+            threshold: all.threshold[n],
+            flags: all.flags[n],
+            cover: all.cover.map(|cover| cover[n]),
+        }
+    }
+
+    #[inline]
+    fn value(&self, i: usize) -> f64 {
+        self.forest.value[self.values + i]
+    }
+}
+
+/// What concerns all nodes of a tree.
+#[derive(Clone, Copy)]
+pub(crate) struct WholeTree<'a> {
+    /// The output it adds to, or -1 for vector leaves.
+    pub(crate) output: i32,
+    pub(crate) n_outputs: usize,
+    /// The sets of all trees, checked.
+    pub(crate) sets: CategorySets<'a>,
+    /// What the root is called there.
+    pub(crate) first_node: usize,
+}
+
+impl WholeTree<'_> {
+    /// The tree, whose nodes are not validated yet; `t` is its position in the forest.
+    /// Panics if an array is too short.
+    pub(crate) fn build(&self, t: usize, arrays: &impl TreeArrays) -> Result<Tree> {
+        let n_nodes = arrays.n_nodes();
         let at = |node: usize, problem: String| Error::Node { tree: t, node, problem };
-        let output = match self.tree_output[t] {
-            -1 => Output::All,
-            k if k >= 0 => Output::One(k as usize),
+        let (output, width) = match self.output {
+            -1 => (Output::All, self.n_outputs),
+            k if k >= 0 => (Output::One(k as usize), 1),
             k => {
                 return Err(at(
                     0,
@@ -115,28 +217,32 @@ impl FlatForest<'_> {
                 ));
             }
         };
-        let mut values = Vec::with_capacity(((end - start) / 2 + 1).saturating_mul(width).min(value.len()));
-        let mut nodes = Vec::with_capacity(end - start);
-        for n in start..end {
-            let node = match (self.left[n], self.right[n]) {
-                (-1, -1) => {
-                    values.extend_from_slice(&value[(n - start) * width..][..width]);
-                    Node::Leaf((values.len() / width - 1) as u32)
+        // One pass over the nodes, since arrays may be fields of larger records: each record is then read once.
+        let mut values = Vec::with_capacity((n_nodes / 2 + 1).saturating_mul(width).min(n_nodes.saturating_mul(width)));
+        let mut nodes = Vec::with_capacity(n_nodes);
+        let mut covers = Vec::new();
+        for n in 0..n_nodes {
+            let node = arrays.node(n);
+            if let Some(cover) = node.cover {
+                if n == 0 {
+                    covers.reserve_exact(n_nodes);
                 }
-                (left, right) => Node::Split(self.split(n, left, right).map_err(|problem| at(n - start, problem))?),
-            };
-            nodes.push(node);
+                covers.push(cover);
+            }
+            nodes.push(if (node.left, node.right) == (-1, -1) {
+                values.extend((n * width..(n + 1) * width).map(|i| arrays.value(i)));
+                Node::Leaf((values.len() / width - 1) as u32)
+            } else {
+                Node::Split(self.split(n, &node).map_err(|problem| at(n, problem))?)
+            });
         }
         let tree = Tree::new(nodes, values, output);
-        Ok(match self.cover {
-            Some(cover) => tree.with_cover(cover[start..end].to_vec()),
-            None => tree,
-        })
+        Ok(if covers.is_empty() { tree } else { tree.with_cover(covers) })
     }
 
-    fn split(&self, n: usize, left: i32, right: i32) -> Result<Split, String> {
+    fn split(&self, n: usize, node: &FlatNode) -> Result<Split, String> {
         let index = |what: &str, i: i32| u32::try_from(i).map_err(|_| format!("its {what} is {i}"));
-        let flags = self.flags[n];
+        let flags = node.flags;
         let has = |bit: u8| flags & bit != 0;
         let missing = match (has(flag::NAN_IS_ZERO), has(flag::ZERO_IS_MISSING)) {
             (false, false) => Missing::Nan,
@@ -147,34 +253,24 @@ impl FlatForest<'_> {
             }
         };
         let test = if has(flag::CATEGORICAL) {
-            let categories = self.category_set(n)?;
             Test::Member {
-                categories,
+                categories: self.sets.of(self.first_node + n)?,
                 members_left: has(flag::MEMBERS_LEFT),
                 negative_fraction_is_zero: has(flag::NEGATIVE_FRACTION_IS_ZERO),
             }
         } else {
             let rule = if has(flag::LESS_EQUAL) { Rule::LessEqual } else { Rule::Less };
-            Test::Threshold { rule, threshold: self.threshold[n] }
+            Test::Threshold { rule, threshold: node.threshold }
         };
         Ok(Split {
-            feature: index("feature", self.feature[n])?,
-            left: index("left child", left)?,
-            right: index("right child", right)?,
+            feature: index("feature", node.feature)?,
+            left: index("left child", node.left)?,
+            right: index("right child", node.right)?,
             test,
             precision: if has(flag::FLOAT32) { Precision::Float32 } else { Precision::Float64 },
             missing,
             default_left: has(flag::DEFAULT_LEFT),
         })
-    }
-
-    fn category_set(&self, n: usize) -> Result<Categories, String> {
-        let entry = self
-            .category_nodes
-            .binary_search(&(n as i64))
-            .map_err(|_| "it is categorical, but no category set is given for it")?;
-        let set = &self.categories[self.category_offsets[entry] as usize..self.category_offsets[entry + 1] as usize];
-        Ok(Categories::new(set))
     }
 }
 

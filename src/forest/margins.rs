@@ -37,9 +37,10 @@ impl Forest {
         let k = self.base.len();
         let add = |sum: &mut [f64], values: &[f64]| sum.iter_mut().zip(values).for_each(|(s, v)| *s += v);
         out.chunks_exact_mut(k).for_each(|out| add(out, &self.base));
+        let mut leaves = vec![0; rows.len()];
         for tree in self.trees.iter() {
-            for (row, out) in out.chunks_exact_mut(k).enumerate() {
-                let leaf = tree.leaf_of(|feature| rows.cell(row, feature));
+            tree.leaves_of(rows, &mut leaves);
+            for (&leaf, out) in leaves.iter().zip(out.chunks_exact_mut(k)) {
                 match tree.output {
                     Output::One(output) => out[output] += tree.values[leaf],
                     Output::All => add(out, &tree.values[leaf * k..][..k]),

@@ -8,12 +8,16 @@ mod validate;
 
 pub use arrays::ForestArrays;
 pub use flat::FlatForest;
+#[cfg(feature = "python")]
+pub(crate) use flat::{CategorySets, FlatNode, TreeArrays, WholeTree};
 pub(crate) use split::ZERO;
 pub use split::{Categories, Missing, Precision, Rule, Split, Test};
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::job::Workers;
+use crate::rows::Rows;
 
 /// A node of a tree: internal, or a leaf.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,17 +83,36 @@ impl Tree {
         }
     }
 
-    /// The leaf (its number among the tree's leaves) that a row falls into.
-    fn leaf_of(&self, value_of: impl Fn(usize) -> f64) -> usize {
-        let mut n = 0;
-        loop {
-            match &self.nodes[n] {
-                Node::Leaf(leaf) => return *leaf as usize,
-                Node::Split(split) => {
-                    let left = split.goes_left(value_of(split.feature as usize));
-                    n = if left { split.left } else { split.right } as usize;
-                }
+    /// The largest absolute value of a leaf, which is finite.
+    pub(crate) fn largest_value(&self) -> f64 {
+        // Eight at a time, because each maximum has to wait for the one before it.
+        let (eights, rest) = self.values.as_chunks::<8>();
+        let mut most = [0.0_f64; 8];
+        for eight in eights {
+            for i in 0..8 {
+                most[i] = if eight[i].abs() > most[i] { eight[i].abs() } else { most[i] };
             }
+        }
+        most.iter().chain(rest).fold(0.0, |most, value| most.max(value.abs()))
+    }
+
+    /// The leaf (its number among the tree's leaves) that each row falls into.
+    ///
+    /// All rows go one step further at a time, so that the nodes of many rows are on their way from memory together.
+    fn leaves_of(&self, rows: &Rows<'_>, leaves: &mut [usize]) {
+        let mut going: Vec<(usize, u32)> = (0..rows.len()).map(|row| (row, 0)).collect();
+        while !going.is_empty() {
+            going.retain_mut(|(row, n)| match &self.nodes[*n as usize] {
+                Node::Leaf(leaf) => {
+                    leaves[*row] = *leaf as usize;
+                    false
+                }
+                Node::Split(split) => {
+                    let left = split.goes_left(rows.cell(*row, split.feature as usize));
+                    *n = if left { split.left } else { split.right };
+                    true
+                }
+            });
         }
     }
 }
@@ -110,28 +133,31 @@ impl Forest {
     /// An error names the tree and the node of the first problem: a cycle, a child with two parents, a node that no
     /// path reaches, a position out of range, a NaN threshold, or a leaf value that is not finite.
     pub fn new(trees: Vec<Tree>, n_features: usize, base: Vec<f64>) -> Result<Self> {
-        Self::from_trees(trees.into_iter().map(Ok), n_features, base)
+        check_whole(n_features, &base)?;
+        let depths: Result<Vec<usize>> =
+            trees.iter().enumerate().map(|(t, tree)| depth(t, tree, n_features, base.len())).collect();
+        Ok(Self { trees: trees.into(), n_features, base, max_depth: depths?.into_iter().max().unwrap_or(0) })
     }
 
     /// The same for trees that are still to be made: each is checked while it is in cache.
-    fn from_trees(trees: impl Iterator<Item = Result<Tree>>, n_features: usize, base: Vec<f64>) -> Result<Self> {
-        if base.is_empty() {
-            return Err(Error::forest(NO_OUTPUT));
-        }
-        if let Some(k) = base.iter().position(|b| !b.is_finite()) {
-            return Err(Error::forest(format!("the base value of output {k} is {}, not a finite number", base[k])));
-        }
-        if u32::try_from(n_features).is_err() {
-            return Err(Error::forest(format!("{n_features} features are more than the format can number")));
-        }
-        let mut max_depth = 0;
-        let checked = trees.enumerate().map(|(t, tree)| {
-            let tree = tree?;
-            let at = |(node, problem)| Error::Node { tree: t, node, problem };
-            max_depth = max_depth.max(validate::tree(&tree, n_features, base.len()).map_err(at)?);
-            Ok(tree)
+    pub(crate) fn of_made(
+        n_trees: usize,
+        tree: impl Fn(usize) -> Result<Tree> + Sync + Send,
+        n_features: usize,
+        base: Vec<f64>,
+        workers: &Workers,
+    ) -> Result<Self> {
+        check_whole(n_features, &base)?;
+        let checked = workers.map(n_trees, |t| -> Result<(usize, Tree)> {
+            let tree = tree(t)?;
+            Ok((depth(t, &tree, n_features, base.len())?, tree))
         });
-        let trees = checked.collect::<Result<Vec<Tree>>>()?;
+        let (mut trees, mut max_depth) = (Vec::with_capacity(n_trees), 0);
+        for made in checked {
+            let (depth, tree) = made?;
+            max_depth = max_depth.max(depth);
+            trees.push(tree);
+        }
         Ok(Self { trees: trees.into(), n_features, base, max_depth })
     }
 
@@ -194,12 +220,35 @@ impl Forest {
         let mut largest: Vec<f64> = self.base.iter().map(|base| base.abs()).collect();
         for tree in self.trees.iter() {
             let of_tree = &mut largest[tree.output.first()..][..tree.leaf_width(self.base.len())];
+            if let [most] = of_tree {
+                *most = most.max(tree.largest_value());
+                continue;
+            }
             for leaf in tree.values.chunks_exact(of_tree.len()) {
                 of_tree.iter_mut().zip(leaf).for_each(|(most, value)| *most = most.max(value.abs()));
             }
         }
         largest
     }
+}
+
+/// An error unless there are finite base values, and features can be numbered.
+fn check_whole(n_features: usize, base: &[f64]) -> Result<()> {
+    if base.is_empty() {
+        return Err(Error::forest(NO_OUTPUT));
+    }
+    if let Some(k) = base.iter().position(|b| !b.is_finite()) {
+        return Err(Error::forest(format!("the base value of output {k} is {}, not a finite number", base[k])));
+    }
+    if u32::try_from(n_features).is_err() {
+        return Err(Error::forest(format!("{n_features} features are more than the format can number")));
+    }
+    Ok(())
+}
+
+/// The depth of the tree at this position, if it is valid.
+fn depth(t: usize, tree: &Tree, n_features: usize, n_outputs: usize) -> Result<usize> {
+    validate::tree(tree, n_features, n_outputs).map_err(|(node, problem)| Error::Node { tree: t, node, problem })
 }
 
 impl Output {

@@ -66,7 +66,8 @@ impl Missing {
 /// A sorted set of category codes. Its size depends on how many codes there are, not on how large they are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Categories {
-    codes: Box<[u32]>,
+    /// Boxed twice, because few splits have a set and a thin pointer makes all splits smaller.
+    codes: Box<Box<[u32]>>,
 }
 
 impl Categories {
@@ -76,7 +77,7 @@ impl Categories {
         let mut codes = codes.to_vec();
         codes.sort_unstable();
         codes.dedup();
-        Self { codes: codes.into_boxed_slice() }
+        Self { codes: Box::new(codes.into_boxed_slice()) }
     }
 
     /// Whether the code is in the set.

@@ -6,8 +6,9 @@ use pyo3::types::PyDict;
 
 use super::arrays::{Matrix, array, positive};
 use super::run::{Effort, guarded, run};
+use super::trees::{GivenTree, TreeView};
 use crate::error::Error;
-use crate::forest::{FlatForest, Forest, ForestArrays};
+use crate::forest::{CategorySets, FlatForest, Forest, ForestArrays};
 
 /// A validated, immutable forest: the common format that every model is converted to.
 #[pyclass(frozen, module = "arborshap._core", name = "Forest")]
@@ -15,8 +16,8 @@ pub(super) struct PyForest {
     pub(super) forest: Forest,
 }
 
-/// Calls with more rows times trees than this are long.
-const SHORT: usize = 1 << 14;
+/// Calls that look at more nodes than this, at most, are long.
+const SHORT: usize = 1 << 17;
 
 #[pymethods]
 impl PyForest {
@@ -59,6 +60,41 @@ impl PyForest {
             cover: cover.as_ref().map(|c| c.as_slice()).transpose()?,
         };
         Ok(Self { forest: run(py, Effort::Short, None, |_| flat.build())? })
+    }
+
+    /// A forest from the arrays of one tree after another.
+    #[staticmethod]
+    #[pyo3(signature = (trees, *, n_features, base, category_nodes, category_offsets, categories, n_threads))]
+    #[expect(clippy::too_many_arguments, reason = "the arrays of the format, each under its name")]
+    #[expect(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+    fn of_trees(
+        py: Python<'_>,
+        trees: Vec<GivenTree<'_>>,
+        n_features: usize,
+        base: PyReadonlyArray1<'_, f64>,
+        category_nodes: PyReadonlyArray1<'_, i64>,
+        category_offsets: PyReadonlyArray1<'_, i64>,
+        categories: PyReadonlyArray1<'_, u32>,
+        n_threads: usize,
+    ) -> PyResult<Self> {
+        let threads = positive(py, "n_threads", n_threads)?;
+        let views: Vec<TreeView<'_>> = trees.iter().map(GivenTree::view).collect::<PyResult<_>>()?;
+        let sets = CategorySets {
+            nodes: category_nodes.as_slice()?,
+            offsets: category_offsets.as_slice()?,
+            all: categories.as_slice()?,
+        };
+        let base = base.as_slice()?;
+        let starts: Vec<usize> =
+            views.iter().scan(0, |next, tree| Some(std::mem::replace(next, *next + tree.n_nodes()))).collect();
+        let n_nodes: usize = views.iter().map(TreeView::n_nodes).sum();
+        let effort = if n_nodes > SHORT { Effort::Long(threads) } else { Effort::Short };
+        let forest = run(py, effort, None, |job| {
+            sets.check()?;
+            let tree = |t: usize| views[t].build(t, base.len(), sets, starts[t]);
+            Forest::of_made(views.len(), tree, n_features, base.to_vec(), &job.workers)
+        })?;
+        Ok(Self { forest })
     }
 
     #[getter]
@@ -147,7 +183,8 @@ impl PyForest {
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
-        let long = rows.len().saturating_mul(self.forest.trees().len()) > SHORT;
+        let steps = rows.len().saturating_mul(self.forest.trees().len()).saturating_mul(self.forest.max_depth());
+        let long = steps > SHORT;
         let effort = if long { Effort::Long(threads) } else { Effort::Short };
         let margins = run(py, effort, None, |job| self.forest.margins(&rows, job))?;
         array(py, margins, &[rows.len(), self.forest.n_outputs()])

@@ -8,6 +8,7 @@ mod forest;
 mod orders;
 mod plan;
 mod run;
+mod trees;
 mod ubjson;
 
 use pyo3::prelude::*;

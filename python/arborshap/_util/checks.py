@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from arborshap import _core
 from arborshap.exceptions import InputError
 
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+
 
 def checked_choice(name: str, value: object, choices: Sequence[str]) -> str:
     """Return the value if it is one of a few words."""
@@ -114,7 +116,9 @@ def checked_names(names: Any, n: int, argument: str = "feature_names", things: s
 
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """Return the dtype of the result, float64 or float32."""
-    for choice in (np.dtype(np.float64), np.dtype(np.float32)):
+    if dtype is np.float64:
+        return _FLOAT64  # the default: a single row takes so little time that comparisons of dtypes would count
+    for choice in (_FLOAT64, _FLOAT32):
         if dtype == choice:
             return choice
     raise InputError(f"dtype must be float64 or float32, got {dtype!r}")
@@ -156,17 +160,17 @@ def check_fits(
     numpy.dtype
         The dtype of the result.
     """
-    if dtype == np.float64:
-        smaller = "pass dtype=np.float32 to halve it"
-    dtype = np.dtype(np.float64) if dtype is None else dtype
-    size = prod(shape) * dtype.itemsize
+    kind = _FLOAT64 if dtype is None else dtype
+    size = prod(shape) * kind.itemsize
     if size < 2**26 and limit is None:
-        return dtype  # every machine has this much, and asking costs more than a small result
+        return kind  # every machine has this much, and asking costs more than a small result
+    if dtype is not None and dtype == _FLOAT64:  # NumPy takes None for float64
+        smaller = "pass dtype=np.float32 to halve it"
     most = _core.available_memory() if limit is None else limit
     if size > most:
         room = f"this machine has {most:,} free" if limit is None else f"memory_limit allows {most:,}"
         raise MemoryError(
-            f"the result, {' x '.join(map(str, shape))} {dtype} values, takes {size:,} bytes, but {room}; "
+            f"the result, {' x '.join(map(str, shape))} {kind} values, takes {size:,} bytes, but {room}; "
             f"explain fewer rows at a time{smaller and f', or {smaller}'}"
         )
-    return dtype
+    return kind

@@ -97,7 +97,8 @@ class TreeExplainer(ColumnMethods, CurveMethods, LossMethods, OrderMethods, Popu
         the calling thread only.
     memory_limit
         Most bytes that the engine's tables, or a result, may take. By default, tables may take half of the machine's
-        free memory, and a result may take all of it.
+        free memory, and a result may take all of it. The limit does not cover what a call works with and gives back:
+        for deep trees, some 100 MB per thread, and more for many outputs or pairs of players.
     limits
         Largest model file to accept; see `Limits`.
     approximate, link, feature_dependence

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from arborshap._util.checks import checked_flag, checked_names
 from arborshap._util.notices import warn
+from arborshap._util.threads import reading_with
 from arborshap.explain.verify import verify as verify_margins
 from arborshap.explain.verify import verify_given
 from arborshap.forest.recounted import recounted
@@ -82,7 +83,8 @@ class Reader:
         # A dump names its columns but does not say their positions.
         known = (None if counted is None else counted.matched) or column_names(data)
         names = known if feature_names is None else feature_names
-        loaded = load(estimator, feature_names=names, n_columns=column_count(data), limits=limits)
+        with reading_with(n_threads):
+            loaded = load(estimator, feature_names=names, n_columns=column_count(data), limits=limits)
         relation = None if loaded.sources is None else Relation(loaded.n_columns, loaded.sources)
         if pipeline is not None and relation is not None:
             pipeline.followed_by(relation)

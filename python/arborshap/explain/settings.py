@@ -20,7 +20,8 @@ class Settings:
     n_jobs
         The number of threads that the caller asked for, in scikit-learn's sense.
     memory_limit
-        Most bytes that tables or a result may take; ``None`` leaves the choice to the engine.
+        Most bytes that tables or a result may take, besides what a call works with and gives back; ``None`` leaves the
+        choice to the engine.
     n_threads
         The number of threads that `n_jobs` means on this machine.
     """

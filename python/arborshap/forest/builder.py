@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arborshap import _core
+from arborshap._util.threads import reading_threads
 from arborshap.exceptions import ModelError
 from arborshap.forest.forest import Forest, NodeFlag, as_array, count, frozen_copy
 
@@ -17,6 +18,7 @@ Precision: TypeAlias = Literal["float32", "float64"]
 Missing: TypeAlias = Literal["nan", "none", "zero"]
 CategorySet: TypeAlias = Collection[int] | NDArray[Any]
 
+_OF_SETS = {"members_left": NodeFlag.MEMBERS_LEFT, "negative_fraction_is_zero": NodeFlag.NEGATIVE_FRACTION_IS_ZERO}
 _MISSING: dict[str, int] = {"nan": 0, "none": NodeFlag.NAN_IS_ZERO, "zero": NodeFlag.ZERO_IS_MISSING}
 
 
@@ -107,18 +109,18 @@ class ForestBuilder:
         cover : array of float, optional
             Training weight that reached each node. It must be given for all trees or for none.
         """
-        # Only shapes are checked here; `build` checks and converts the numbers of all trees at once.
+        # Only shapes are checked here; `build` checks the numbers. Arrays are not copied before that.
         where = f"tree {len(self._trees)}"
-        tree = {"left": _compact(f"{where}: left", left)}
+        tree = {"left": as_array(f"{where}: left", left)}
         if tree["left"].ndim != 1:
             raise ModelError(f"{where}: left must have 1 dimension, but its shape is {tree['left'].shape}")
         n = len(tree["left"])
-        tree["right"] = _compact(f"{where}: right", right)
-        tree["feature"] = _compact(f"{where}: feature", feature)
-        tree["threshold"] = _compact(f"{where}: threshold", threshold)
-        tree["value"] = _compact(f"{where}: value", value)
+        tree["right"] = as_array(f"{where}: right", right)
+        tree["feature"] = as_array(f"{where}: feature", feature)
+        tree["threshold"] = as_array(f"{where}: threshold", threshold)
+        tree["value"] = as_array(f"{where}: value", value)
         if cover is not None:
-            tree["cover"] = _compact(f"{where}: cover", cover)
+            tree["cover"] = as_array(f"{where}: cover", cover)
         has_vectors = tree["value"].ndim == 2
         for name, array in tree.items():
             if array.shape != ((n, self.n_outputs) if has_vectors and name == "value" else (n,)):
@@ -126,7 +128,7 @@ class ForestBuilder:
                     f"{where}: {name} has shape {array.shape}, but left has {n} entries, one per node"
                     + (f", and there are {self.n_outputs} outputs" if has_vectors else "")
                 )
-        tree["default_left"] = _compact(f"{where}: default_left", default_left)
+        tree["default_left"] = as_array(f"{where}: default_left", default_left)
         tree["members_left"] = as_array(f"{where}: members_left", members_left)
         tree["negative_fraction_is_zero"] = as_array(f"{where}: negative_fraction_is_zero", negative_fraction_is_zero)
         tree["missing"] = _missing_flags(where, missing)
@@ -135,6 +137,7 @@ class ForestBuilder:
                 raise ModelError(f"{where}: {name} has shape {tree[name].shape}, but the tree has {n} nodes")
         if categories:
             self._add_sets(where, categories, n)
+            tree["categorical"] = np.array(sorted(categories))
         self._trees.append(tree)
         self._outputs.append(-1 if has_vectors else count(f"{where}: output", output))
         self._sizes.append(n)
@@ -188,31 +191,42 @@ class ForestBuilder:
         nodes = sorted(self._sets)
         sets = [self._sets[node] for node in nodes]
         # Libraries may leave anything in entries without meaning, and the native forest never looks at them.
-        native = _core.Forest(
+        native = _core.Forest.of_trees(
+            [self._arrays(t) for t in range(len(self._trees))],
             n_features=self.n_features,
-            tree_offsets=np.cumsum([0, *self._sizes]),
-            left=self._joined("left", np.int32),
-            right=self._joined("right", np.int32),
-            feature=self._joined("feature", np.int32),
-            threshold=self._joined("threshold", np.float64),
-            flags=self._joined_flags(nodes),
-            value=self._joined("value", np.float64),
-            tree_output=np.array(self._outputs, np.int32),
             base=frozen_copy("base", np.broadcast_to(start, self.n_outputs), np.float64),
             category_nodes=np.array(nodes, np.int64),
             category_offsets=np.cumsum([0, *map(len, sets)]),
             categories=np.concatenate(sets) if sets else np.empty(0, np.uint32),
-            cover=self._joined("cover", np.float64) if True in has_cover else None,
+            n_threads=reading_threads(),
         )
         return Forest.of_native(native, _listed(feature_names), _listed(output_names))
 
-    def _joined(self, name: str, dtype: type[np.number[Any]]) -> NDArray[Any]:
-        """Join one array of all trees."""
-        arrays = [tree[name] for tree in self._trees]
-        if not all(_keeps_numbers(array, dtype) for array in arrays):
-            # Convert tree by tree, to name the tree at fault; if none is, only entries without meaning did not fit.
-            arrays = [self._converted(t, name, dtype) for t in range(len(arrays))]
-        return np.concatenate(arrays, dtype=dtype, casting="unsafe") if arrays else np.empty(0, dtype)
+    def _arrays(self, t: int) -> _core.TreeArrays:
+        """Return the arrays of a tree as they were given, except for those that the native forest cannot read."""
+        return (
+            self._whole(t, "left"),
+            self._whole(t, "right"),
+            self._whole(t, "feature"),
+            self._real(t, "threshold"),
+            self._real(t, "value").ravel(),
+            self._node_flags(t),
+            self._switch(t, "default_left"),
+            self._real(t, "cover") if "cover" in self._trees[t] else None,
+            self._outputs[t],
+        )
+
+    def _whole(self, t: int, name: str) -> NDArray[np.int32] | NDArray[np.int64]:
+        array = self._trees[t][name]
+        if array.dtype in (np.int64, np.int32) and array.flags.aligned:
+            return array
+        return self._converted(t, name, np.int32)
+
+    def _real(self, t: int, name: str) -> NDArray[np.float32] | NDArray[np.float64]:
+        array = self._trees[t][name]
+        if array.dtype in (np.float64, np.float32) and array.flags.aligned:
+            return array
+        return self._converted(t, name, np.float64)
 
     def _converted(self, t: int, name: str, dtype: type[np.number[Any]]) -> NDArray[Any]:
         """Convert one array of a tree, or refuse it; entries that the format ignores become 0."""
@@ -225,53 +239,28 @@ class ForestBuilder:
             array[leaf] = 0
         return frozen_copy(f"tree {t}: {name}", array, dtype, (1, 2) if name == "value" else (1,))
 
-    def _joined_flags(self, categorical: list[int]) -> NDArray[np.uint8]:
-        """Join the flags of all nodes; those at `categorical` test sets."""
-        flags = self._spread("missing") | np.uint8(self._flags)
-        flags |= self._switched("default_left", NodeFlag.DEFAULT_LEFT)
-        if categorical:
-            flags[categorical] |= np.uint8(NodeFlag.CATEGORICAL)
-            flags[categorical] |= self._switched("members_left", NodeFlag.MEMBERS_LEFT)[categorical]
-            is_zero = self._switched("negative_fraction_is_zero", NodeFlag.NEGATIVE_FRACTION_IS_ZERO)
-            flags[categorical] |= is_zero[categorical]
+    def _node_flags(self, t: int) -> NDArray[np.uint8]:
+        """Return the flags of a tree without `default_left`: one per node, or one for all nodes."""
+        tree = self._trees[t]
+        flags = np.atleast_1d(tree["missing"] | np.uint8(self._flags))
+        if "categorical" in tree:
+            flags = np.array(np.broadcast_to(flags, self._sizes[t]))
+            nodes = tree["categorical"]
+            flags[nodes] |= np.uint8(NodeFlag.CATEGORICAL)
+            for name, flag in _OF_SETS.items():
+                flags[nodes] |= np.broadcast_to(self._switch(t, name), len(flags))[nodes] * np.uint8(flag)
         return flags
 
-    def _spread(self, name: str) -> NDArray[Any]:
-        """Join an array that was given either per node or once per tree."""
-        arrays = [tree[name] for tree in self._trees]
-        if all(array.ndim == 0 for array in arrays):
-            return np.repeat(np.array(arrays, arrays[0].dtype if arrays else np.uint8), self._sizes)
-        return np.concatenate(
-            [np.repeat(array, n) if array.ndim == 0 else array for array, n in zip(arrays, self._sizes, strict=True)]
-        )
-
-    def _switched(self, name: str, flag: NodeFlag) -> NDArray[np.uint8]:
-        """Join an array of booleans; true becomes the flag."""
-        joined = self._spread(name)
-        if joined.size and not (joined.dtype.kind in "iub" and joined.min() >= 0 and joined.max() <= 1):
-            wrong = [not np.isin(tree[name], (0, 1)).all() for tree in self._trees]
-            raise ModelError(f"tree {wrong.index(True)}: {name} must be true or false for every node")
-        return np.asarray(joined.astype(np.uint8) * np.uint8(flag))
-
-
-def _compact(name: str, given: ArrayLike) -> NDArray[Any]:
-    """Return the array itself, or a compact copy if it is strided.
-
-    Libraries expose each array of a tree as one field of its nodes. Copying it now, while the nodes are in cache,
-    avoids one pass over all nodes per array when the trees are joined.
-    """
-    array = as_array(name, given)
-    return array if array.ndim == 0 else np.ascontiguousarray(array)
-
-
-def _keeps_numbers(array: NDArray[Any], dtype: type[np.number[Any]]) -> bool:
-    """Whether `dtype` holds every number of the array, as far as a quick check can tell."""
-    if array.dtype.kind not in ("iub" if issubclass(dtype, np.integer) else "iubf"):
-        return False
-    if np.can_cast(array.dtype, dtype) or not array.size or not issubclass(dtype, np.integer):
-        return True
-    bounds = np.iinfo(dtype)
-    return bool(bounds.min <= array.min() and array.max() <= bounds.max)
+    def _switch(self, t: int, name: str) -> NDArray[np.uint8]:
+        """Return an array of booleans, one per node or one for all nodes, as zeros and ones."""
+        array = np.atleast_1d(self._trees[t][name])
+        if array.dtype == np.bool_:
+            return array.view(np.uint8)
+        if array.dtype == np.uint8 and name == "default_left":
+            return array  # the native forest refuses other numbers than zeros and ones
+        if array.dtype.kind not in "iub" or (array.size and not 0 <= array.min() <= array.max() <= 1):
+            raise ModelError(f"tree {t}: {name} must be true or false for every node")
+        return array.astype(np.uint8, copy=False)
 
 
 def _listed(names: Iterable[str] | None) -> tuple[str, ...] | None:

@@ -1,103 +1,127 @@
 //! Compiling one tree: one depth-first pass, without recursion.
 
+use super::shape::expected_meets;
 use super::{Child, CompiledSplit, CompiledTree, LEAF, PathLengths, Shape};
-use crate::engine::codes::CodeTest;
+use crate::engine::codes::CodeTests;
 use crate::forest::{Node, Split, Tree};
 use crate::players::Players;
 
-/// A step of the way through a tree, depth first.
-enum Visit {
-    Enter { node: u32, parent: Option<(usize, bool)> },
-    Leave { player: u32 },
+/// What all trees of a forest share.
+pub(super) struct Game<'a> {
+    pub(super) n_outputs: usize,
+    pub(super) players: &'a Players,
+    pub(super) tests: &'a CodeTests,
+    pub(super) with_shares: bool,
 }
 
-/// Compiles a tree whose nodes have these code tests.
-pub(super) fn tree(tree: &Tree, n_outputs: usize, players: &Players, tests: &[CodeTest]) -> CompiledTree {
-    let mut compiler = Compiler::new(tree, n_outputs, players.count());
-    let mut stack = vec![Visit::Enter { node: 0, parent: None }];
-    while let Some(visit) = stack.pop() {
-        let (node, parent) = match visit {
-            Visit::Enter { node, parent } => (node, parent),
-            Visit::Leave { player } => {
-                compiler.path.leave(player);
-                continue;
-            }
-        };
-        let child = match &tree.nodes()[node as usize] {
+/// Compiles a tree whose nodes are numbered from `first` on in the code tests.
+pub(super) fn tree(tree: &Tree, game: &Game<'_>, first: usize) -> CompiledTree {
+    let mut compiler = Compiler::new(tree, game);
+    let mut next = Some(0);
+    while let Some(node) = next {
+        next = match &tree.nodes()[node as usize] {
             Node::Leaf(leaf) => compiler.leaf(*leaf as usize),
-            Node::Split(split) => {
-                let player = compiler.path.enter(players.of(split.feature as usize));
-                let at = compiler.split(split, tests[node as usize], player);
-                stack.push(Visit::Leave { player });
-                stack.push(Visit::Enter { node: split.right, parent: Some((at, false)) });
-                stack.push(Visit::Enter { node: split.left, parent: Some((at, true)) });
-                Child(at as u32)
-            }
+            Node::Split(split) => Some(compiler.split(split, first + node as usize)),
         };
-        compiler.connect(parent, child);
     }
     compiler.finish()
+}
+
+/// A split above the node that comes next.
+struct Above {
+    at: usize,
+    player: u32,
+    /// Whether its player is on the path for the first time.
+    fresh: bool,
+    /// The right child, until the left one is complete.
+    right: Option<u32>,
+    /// At how many leaves of the left child a pair is expected to meet, once that is complete.
+    left_meets: f64,
 }
 
 /// A tree on its way to being compiled.
 struct Compiler<'a> {
     tree: &'a Tree,
+    game: &'a Game<'a>,
+    /// The training weight of each node, if the shares are needed.
+    cover: Option<&'a [f64]>,
     compiled: CompiledTree,
     path: Path,
-    /// For each split, whether its player is on the path for the first time.
-    fresh: Vec<bool>,
+    above: Vec<Above>,
+    /// At how many leaves a pair is expected to meet.
+    meets: f64,
 }
 
 impl<'a> Compiler<'a> {
-    fn new(tree: &'a Tree, n_outputs: usize, n_players: usize) -> Self {
+    fn new(tree: &'a Tree, game: &'a Game<'a>) -> Self {
         let n_splits = tree.nodes().len() / 2;
+        let cover = tree.cover.as_deref().filter(|_| game.with_shares);
         let compiled = CompiledTree {
             root: Child(LEAF),
             splits: Vec::with_capacity(n_splits),
             values: Vec::with_capacity(tree.values.len()),
             output: tree.output(),
-            width: tree.leaf_width(n_outputs),
+            width: tree.leaf_width(game.n_outputs),
             players: Vec::new(),
             max_path: 0,
             depth: 0,
-            shares: Vec::with_capacity(if tree.cover.is_some() { n_splits } else { 0 }),
+            shares: Vec::with_capacity(if cover.is_some() { n_splits } else { 0 }),
             shape: Shape::default(),
             paths: PathLengths::default(),
         };
-        Self { tree, compiled, path: Path::new(n_players), fresh: Vec::with_capacity(n_splits) }
+        let path = Path::new(game.players.count());
+        Self { tree, game, cover, compiled, path, above: Vec::new(), meets: 1.0 }
     }
 
-    fn leaf(&mut self, leaf: usize) -> Child {
+    /// Adds a leaf, and leaves all splits that are complete with it; the node that comes next.
+    fn leaf(&mut self, leaf: usize) -> Option<u32> {
         let width = self.compiled.width;
         self.compiled.values.extend_from_slice(&self.tree.values[leaf * width..(leaf + 1) * width]);
         self.compiled.paths.add_leaf(self.path.distinct);
-        Child(LEAF | (self.compiled.n_leaves() - 1) as u32)
+        self.connect(Child(LEAF | (self.compiled.n_leaves() - 1) as u32));
+        let mut meets = 1.0;
+        while let Some(above) = self.above.last_mut() {
+            if let Some(right) = above.right.take() {
+                above.left_meets = meets;
+                return Some(right);
+            }
+            meets = expected_meets(above.fresh, above.left_meets, meets);
+            self.path.leave(above.player);
+            self.above.pop();
+        }
+        self.meets = meets;
+        None
     }
 
-    /// Adds a split whose player was just entered, with its children still unknown.
-    fn split(&mut self, split: &Split, test: CodeTest, player: u32) -> usize {
+    /// Adds a split, whose node has this number in the code tests; the node that comes next.
+    fn split(&mut self, split: &Split, number: usize) -> u32 {
+        let player = self.path.enter(self.game.players.of(split.feature as usize));
         self.compiled.max_path = self.compiled.max_path.max(self.path.distinct);
         self.compiled.depth = self.compiled.depth.max(self.path.len);
-        self.fresh.push(self.path.times[player as usize] == 1);
-        if let Some(cover) = &self.tree.cover {
+        if let Some(cover) = self.cover {
             self.compiled.shares.push(shares(cover, split));
         }
-        let unknown = Child(LEAF);
+        let at = self.compiled.splits.len();
+        self.connect(Child(at as u32));
+        let (test, unknown) = (self.game.tests.of(number, split), Child(LEAF));
         self.compiled.splits.push(CompiledSplit { test, left: unknown, right: unknown, player });
-        self.compiled.splits.len() - 1
+        let fresh = self.path.times[player as usize] == 1;
+        self.above.push(Above { at, player, fresh, right: Some(split.right), left_meets: 0.0 });
+        split.left
     }
 
-    fn connect(&mut self, parent: Option<(usize, bool)>, child: Child) {
-        match parent {
+    /// Leads the edge above a node to it.
+    fn connect(&mut self, child: Child) {
+        match self.above.last() {
             None => self.compiled.root = child,
-            Some((at, true)) => self.compiled.splits[at].left = child,
-            Some((at, false)) => self.compiled.splits[at].right = child,
+            Some(above) if above.right.is_some() => self.compiled.splits[above.at].left = child,
+            Some(above) => self.compiled.splits[above.at].right = child,
         }
     }
 
     fn finish(mut self) -> CompiledTree {
         self.compiled.players = self.path.players;
-        self.compiled.shape = Shape::new(&self.compiled.paths, self.compiled.expected_meets(&self.fresh));
+        self.compiled.shape = Shape::new(&self.compiled.paths, self.meets);
         self.compiled
     }
 }

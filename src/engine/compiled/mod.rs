@@ -59,7 +59,8 @@ pub(crate) struct CompiledTree {
     pub(crate) max_path: usize,
     /// The most splits on a path.
     pub(crate) depth: usize,
-    /// The shares of the training weight that go left and right at each split; empty if the model does not say.
+    /// The shares of the training weight that go left and right at each split; empty if the model does not say, or if
+    /// nobody needs them.
     pub(crate) shares: Vec<[f64; 2]>,
     pub(crate) shape: Shape,
     pub(crate) paths: PathLengths,
@@ -91,12 +92,14 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    pub(crate) fn new(forest: &Forest, players: &Players, workers: &Workers) -> Self {
+    /// Compiles a forest; path-dependent values need the shares of the training weight too.
+    pub(crate) fn new(forest: &Forest, players: &Players, with_shares: bool, workers: &Workers) -> Self {
         let (columns, tests) = Columns::new(forest, workers);
         let starts =
             forest.trees().iter().scan(0, |next, tree| Some(std::mem::replace(next, *next + tree.nodes().len())));
         let starts: Vec<usize> = starts.collect();
-        let tree = |t: usize| compile::tree(&forest.trees()[t], forest.n_outputs(), players, &tests[starts[t]..]);
+        let game = compile::Game { n_outputs: forest.n_outputs(), players, tests: &tests, with_shares };
+        let tree = |t: usize| compile::tree(&forest.trees()[t], &game, starts[t]);
         let trees = workers.map(forest.trees().len(), tree);
         Self {
             all_tables: trees.iter().all(CompiledTree::can_have_tables),

@@ -1,6 +1,6 @@
 //! The shape of a tree, as far as the cost of explaining it depends on it, and the limits of the engines.
 
-use super::{Child, CompiledTree, Place};
+use super::CompiledTree;
 
 /// Trees with more players on a path than this have no tables: a table has 2^players entries.
 const TABLE_PLAYERS: usize = 13;
@@ -73,19 +73,11 @@ impl CompiledTree {
     pub(crate) fn cells_per_player(&self, order: u32) -> f64 {
         if order == 1 { 1.0 } else { 0.5 * (self.max_path as f64 + 1.0) }
     }
+}
 
-    /// The expected number of leaves at which an average pair meets: where the two part and the player is new to the
-    /// path (`fresh`), both ways are open.
-    pub(super) fn expected_meets(&self, fresh: &[bool]) -> f64 {
-        let mut meets = vec![0.0; self.splits.len()];
-        let of = |meets: &[f64], child: Child| match child.place() {
-            Place::Leaf(_) => 1.0,
-            Place::Split(n) => meets[n],
-        };
-        for n in (0..self.splits.len()).rev() {
-            let part = if fresh[n] { PART } else { PART / 2.0 };
-            meets[n] = 0.5 * (1.0 + part) * (of(&meets, self.splits[n].left) + of(&meets, self.splits[n].right));
-        }
-        of(&meets, self.root)
-    }
+/// At how many leaves below a split an average pair is expected to meet, by the same of its children: where the two part
+/// and the player is new to the path (`fresh`), both ways are open.
+pub(super) fn expected_meets(fresh: bool, left: f64, right: f64) -> f64 {
+    let part = if fresh { PART } else { PART / 2.0 };
+    0.5 * (1.0 + part) * (left + right)
 }

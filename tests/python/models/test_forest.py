@@ -21,7 +21,7 @@ from support.patience import UNHURRIED
 STUMP: dict[str, Any] = {
     "left": [1, -1, -1],
     "right": [2, -1, -1],
-    "feature": [0, 7, -2],
+    "feature": [0, 7, -(2**40)],
     "threshold": [0.5, np.nan, np.nan],
     "value": [np.nan, -1.0, 2.0],
 }
@@ -163,6 +163,33 @@ def test_a_forest_survives_pickling() -> None:
     np.testing.assert_array_equal(again.cover, [3, 1, 2])
 
 
+@pytest.mark.parametrize("align", [True, False])
+@pytest.mark.parametrize("whole", ["i4", "i8", ">i8"])
+def test_arrays_may_be_fields_of_nodes(whole: str, align: bool) -> None:
+    """Libraries keep nodes in one array, sometimes packed without regard to alignment, or in the other byte order."""
+    kinds = {"left": whole, "right": whole, "feature": whole, "threshold": "f8", "value": "f8", "default_left": "u1"}
+    nodes = np.zeros(5, np.dtype(list(kinds.items()), align=align))
+    given = {
+        "left": [1, -1, 3, -1, -1],
+        "right": [2, -1, 4, -1, -1],
+        "feature": [0, -2, 1, -2, -2],
+        "threshold": [0.5, np.nan, -0.5, np.nan, np.nan],
+        "value": [np.nan, 1.0, np.nan, 2.0, 4.0],
+        "default_left": [1, 0, 0, 0, 0],
+    }
+    for name, entries in given.items():
+        nodes[name] = entries
+    builder = ForestBuilder(2, rule="<=", precision="float64")
+    for _ in range(2):
+        fields: dict[str, Any] = {name: nodes[name] for name in kinds}
+        builder.add_tree(**fields, cover=np.arange(10.0)[::2])
+    forest = builder.build()
+    rows = [[0.5, 0.0], [np.nan, 0.0], [0.6, -0.5], [0.6, 0.0], [0.6, np.nan]]
+    np.testing.assert_array_equal(forest.margin(rows).ravel(), [2.0, 2.0, 4.0, 8.0, 8.0])
+    assert forest.cover is not None
+    np.testing.assert_array_equal(forest.cover, [0, 2, 4, 6, 8] * 2)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -184,6 +211,11 @@ def test_a_forest_survives_pickling() -> None:
         ({"cover": [1, -2, 3]}, "tree 0, node 1: its cover is -2"),
         ({"default_left": [True, False]}, "tree 0: default_left has shape"),
         ({"default_left": 2}, "tree 0: default_left must be true or false"),
+        ({"default_left": np.array([0, 1, 2], np.uint8)}, "tree 0: default_left must be true or false"),
+        ({"default_left": [0.0, 1.0, 0.0]}, "tree 0: default_left must be true or false"),
+        ({"categories": {0: [1]}, "members_left": [2, 0, 0]}, "tree 0: members_left must be true or false"),
+        ({"feature": [2**40, 0, 0]}, f"tree 0: feature: entry 0 is {2**40}, outside"),
+        ({"feature": np.array([2**63, 0, 0], np.uint64)}, f"tree 0: feature: entry 0 is {2**63}, outside"),
         ({"missing": "never"}, "tree 0: missing must be one of"),
         ({"missing": ["nan"]}, "tree 0: missing has shape"),
         ({"categories": {3: [1]}}, "tree 0: categories are given for node 3"),

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from joblib.parallel import get_active_backend
 from sklearn import ensemble, tree
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from arborshap import TreeExplainer
+from arborshap._util.threads import reading_threads
 from arborshap.exceptions import InputError, UnsupportedModelError
+from arborshap.forest import builder as forest_builder
 from arborshap.models import load
+from arborshap.models.sklearn.common import quiet
 from support.models.case import columns_of, data, predicted
 
 pd = pytest.importorskip("pandas")
@@ -195,3 +199,33 @@ def test_rows_that_gradient_boosting_refuses_are_refused() -> None:
         explainer.shap_values(gaps.to_numpy())
     with pytest.raises(InputError, match="z: row 0 of column 'b' is missing"):
         explainer.contrast(frame.iloc[0], gaps.iloc[1])
+
+
+def test_few_rows_are_predicted_on_the_calling_thread() -> None:
+    """To compare predictions must not take longer than to make them: joblib waits for its threads in steps of 10 ms."""
+    backends: list[str] = []
+
+    def predict(rows: Any) -> Any:
+        backends.append(type(get_active_backend()[0]).__name__)
+        return np.zeros(len(rows))
+
+    raw_predict = quiet(predict, 1)
+    assert raw_predict(np.zeros((100, 2))).shape == (100, 1)
+    assert raw_predict(np.zeros((1000, 2))).shape == (1000, 1)
+    assert backends[0] == "SequentialBackend" != backends[1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_is_read_with_the_threads_of_the_explainer(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = data(gaps=False)
+    model = ensemble.RandomForestRegressor(n_estimators=3, random_state=0).fit(given.X, given.y)
+    used: list[int] = []
+
+    def noted() -> int:
+        used.append(reading_threads())
+        return used[-1]
+
+    monkeypatch.setattr(forest_builder, "reading_threads", noted)
+    TreeExplainer(model, given.X[:10], n_jobs=n_jobs)
+    load(model)
+    assert used == [n_jobs, 1]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arborshap import Forest, ForestBuilder, InputError, TreeExplainer
+from arborshap import Forest, ForestBuilder, InputError, ModelError, TreeExplainer, _core
 
 Array = NDArray[Any]
 D = 5
@@ -98,6 +98,28 @@ def test_the_native_module_takes_nothing_else() -> None:
     for wrong in (np.asfortranarray(square), square[::-1], misaligned(square), square.astype(">f8"), square[0]):
         with pytest.raises(TypeError, match="rows must be"):
             native.explain(wrong, "shapley", engine="auto", n_threads=1)
+
+
+def test_the_native_module_checks_the_arrays_of_trees() -> None:
+    """No array of a tree may be too short, nor lie where a number of its width cannot be read."""
+    whole, real, flags = np.array([1, -1, -1]), np.zeros(3), np.zeros(1, np.uint8)
+    right, sets = np.array([2, -1, -1]), {"category_nodes": np.empty(0, np.int64), "categories": np.empty(0, np.uint32)}
+    tree = (whole, right, np.zeros(3, np.int32), real, real, flags, flags, real)
+
+    def build(changed: dict[int, Array], offsets: int = 1) -> _core.Forest:
+        given: Any = (*(changed.get(i, array) for i, array in enumerate(tree)), 0)
+        options: dict[str, Any] = {**sets, "category_offsets": np.zeros(offsets, np.int64), "base": np.zeros(1)}
+        return _core.Forest.of_trees([given], n_features=1, n_threads=1, **options)
+
+    assert build({}).n_leaves == 2
+    for i in range(1, len(tree)):
+        with pytest.raises(ModelError, match=r"tree 0: array `.*` has 2 entries where 3 belong"):
+            build({i: np.zeros(2, tree[i].dtype)})
+    with pytest.raises(ModelError, match="array `category_offsets` has 2 entries where 1 belong"):
+        build({}, offsets=2)
+    for i in (0, 1, 2, 3, 7):
+        with pytest.raises(TypeError, match="arrays must be aligned"):
+            build({i: misaligned(tree[i])})
 
 
 @pytest.mark.parametrize("shape", [(0, D), (0, 0), (3, 0)])

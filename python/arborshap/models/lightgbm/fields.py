@@ -40,11 +40,16 @@ def numbers(fields: dict[str, str], key: str, where: str, dtype: type[np.number[
     words = field(fields, key, where).split()
     if len(words) != n:
         raise ModelError(f"{where}: {key} has {len(words)} entries instead of {n}")
-    # An array of strings reserves the length of the longest for every entry.
+    # Python takes a time for a whole number that grows with the square of its length.
     if max(map(len, words), default=0) > _LONGEST_NUMBER:
         raise ModelError(f"{where}: {key} has an entry that is longer than any number")
     try:
-        numbers = np.array(words, dtype=np.str_).astype(np.float64 if dtype is np.float64 else np.int64)
+        # Python reads numbers several times as fast as NumPy does.
+        numbers = (
+            np.array(list(map(float, words)), np.float64)
+            if dtype is np.float64
+            else np.array(list(map(int, words)), np.int64)
+        )
     except (ValueError, OverflowError):
         raise ModelError(f"{where}: {key} has an entry that is not a number of the right type") from None
     return frozen_copy(f"{where}: {key}", numbers, dtype)

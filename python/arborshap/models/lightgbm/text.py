@@ -163,17 +163,29 @@ def _add_tree(
     builder.add_tree(
         left=_children(fields, "left_child", where, inner),
         right=_children(fields, "right_child", where, inner),
-        feature=np.pad(feature, (0, leaves)),
-        threshold=np.pad(_around_zero(threshold), (0, leaves)),
-        value=np.pad(values, (inner, 0)),
+        feature=_with_leaves(feature, leaves),
+        threshold=_with_leaves(_around_zero(threshold), leaves),
+        value=np.concatenate([np.zeros(inner), values]),
         output=output,
-        default_left=np.pad(default_left, (0, leaves)),
-        missing=[_MISSING[m] for m in np.pad(missing_type, (0, leaves)).tolist()],
+        default_left=_with_leaves(default_left, leaves),
+        missing=_missing(missing_type, leaves),
         categories=_category_sets(fields, where, threshold, is_categorical),
         members_left=True,
         negative_fraction_is_zero=True,
         cover=cover,
     )
+
+
+def _with_leaves(of_inner: NDArray[Any], leaves: int) -> NDArray[Any]:
+    """Add a zero for each leaf."""
+    return np.concatenate([of_inner, np.zeros(leaves, of_inner.dtype)])
+
+
+def _missing(types: NDArray[Any], leaves: int) -> Missing | list[Missing]:
+    """Name what is missing at each node, or once if it is the same everywhere, as in most models."""
+    if (types == types[0]).all():
+        return _MISSING[int(types[0])]
+    return [_MISSING[m] for m in _with_leaves(types, leaves).tolist()]
 
 
 def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -185,7 +197,7 @@ def _around_zero(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _children(fields: dict[str, str], key: str, where: str, inner: int) -> NDArray[np.int64]:
     """Return children with leaf ``~child`` of a negative child numbered after the inner nodes."""
     child = numbers(fields, key, where, np.int32, inner).astype(np.int64)
-    return np.pad(np.where(child < 0, inner + ~child, child), (0, inner + 1), constant_values=-1)
+    return np.concatenate([np.where(child < 0, inner + ~child, child), np.full(inner + 1, -1)])
 
 
 def _category_sets(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from arborshap.models.documents import check_known
+
+_FEW = 256
+"""Rows that are predicted on the calling thread."""
 
 
 def library_name() -> str:
@@ -37,10 +41,16 @@ def feature_names_of(model: Any) -> list[str] | None:
 
 
 def quiet(predict: Callable[[Any], Any], n_outputs: int) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
-    """Wrap a prediction method, so that it does not warn about a plain matrix without names."""
+    """Wrap a prediction method, so that it does not warn about a plain matrix without names.
+
+    Few rows are predicted on the calling thread, because joblib only looks every 10 ms whether its threads are done.
+    """
 
     def raw_predict(rows: NDArray[Any]) -> NDArray[np.float64]:
-        with warnings.catch_warnings():
+        from joblib import parallel_backend  # noqa: PLC0415 (it comes with scikit-learn)
+
+        one_thread = parallel_backend("sequential") if len(rows) <= _FEW else nullcontext()
+        with warnings.catch_warnings(), one_thread:
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             predicted = predict(rows)
         if isinstance(predicted, list):

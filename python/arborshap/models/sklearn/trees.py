@@ -40,7 +40,7 @@ def add_tree(
         value=value,
         output=output,
         # Before 1.3, trees did not accept missing values.
-        default_left=np.asarray(getattr(tree, "missing_go_to_left", False), np.bool_),
+        default_left=getattr(tree, "missing_go_to_left", False),
         cover=tree.weighted_n_node_samples,
     )
 
