@@ -1,7 +1,39 @@
 //! The room of `unsafe` code (except for one allocation in `memory`): it runs kernels with the widest vector
-//! instructions of the machine, reads tables at positions that are known to be in range, and uses two instructions for
-//! which the language has no portable name.
+//! instructions of the machine, reads tables at positions that are known to be in range, uses two instructions for which
+//! the language has no portable name, and has two loops for AVX-512 that compilers do not find.
 #![allow(unsafe_code)]
+
+/// Begins where a cache line begins, since a wide load across two lines takes twice as long.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[repr(align(64))]
+pub(crate) struct Aligned<T>(pub(crate) T);
+
+impl<T> std::ops::Deref for Aligned<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> std::ops::DerefMut for Aligned<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+/// The part of some numbers that begins where a cache line begins; up to seven numbers are left out.
+#[inline(always)]
+pub(crate) fn aligned(numbers: &mut [f64]) -> &mut [f64] {
+    let skip = numbers.as_ptr().align_offset(align_of::<Aligned<f64>>());
+    // An interpreter need not tell where lines begin.
+    &mut numbers[if skip <= ALIGNING { skip } else { 0 }..]
+}
+
+/// How many numbers [`aligned`] may leave out.
+pub(crate) const ALIGNING: usize = align_of::<Aligned<f64>>() / size_of::<f64>() - 1;
 
 /// A loop nest worth compiling for several instruction sets. `run` and everything it calls must be `#[inline(always)]`.
 pub(crate) trait Kernel {
@@ -117,16 +149,327 @@ impl<const R: usize> Offsets<R> {
     }
 }
 
-/// `sums[r] += table[offsets[r] + column]` for every row of a block.
+/// `sums[cells[c]][r] += table[offsets[r] + c]` for every cell and every row of a block.
 ///
 /// # Panics
-/// If the largest offset leads outside the table.
+/// If the largest offset leads outside the table, or a cell outside the sums.
 #[inline(always)]
-pub(crate) fn add_looked_up<const R: usize>(sums: &mut [f64; R], table: &[f64], offsets: &Offsets<R>, column: usize) {
-    assert!((offsets.largest as usize) < table.len().saturating_sub(column));
-    for (sum, &offset) in sums.iter_mut().zip(&offsets.each) {
-        // SAFETY: `offset <= largest`, since `Offsets` is only made so, and `largest + column < table.len()`.
-        *sum += unsafe { read(table, offset as usize + column) };
+pub(crate) fn add_looked_up<const R: usize>(sums: &mut [[f64; R]], cells: &[u32], table: &[f64], offsets: &Offsets<R>) {
+    assert!(offsets.largest as usize + cells.len() <= table.len());
+    #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+    if R.is_multiple_of(4) && has_avx2() {
+        assert!(cells.iter().all(|&cell| (cell as usize) < sums.len()));
+        // SAFETY: the features were just detected, R is a multiple of four, every cell has sums, and no offset leads
+        // outside the table.
+        return unsafe { add_transposed(sums, cells, table, offsets) };
+    }
+    for (column, &cell) in cells.iter().enumerate() {
+        for (sum, &offset) in sums[cell as usize].iter_mut().zip(&offsets.each) {
+            // SAFETY: `offset <= largest`, since `Offsets` is only made so, and `largest + column < table.len()`.
+            *sum += unsafe { read(table, offset as usize + column) };
+        }
+    }
+}
+
+/// [`add_looked_up`] for four rows at a time: two numbers of a row are read by one instruction, and change places so that
+/// those of one cell stand side by side.
+///
+/// # Safety
+/// The machine has AVX2, R is a multiple of four, every cell is below `sums.len()`, and
+/// `offsets.largest + cells.len() <= table.len()`.
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt")]
+#[inline(never)] // with AVX-512, compilers would gather numbers, which takes longer than to load one after another
+unsafe fn add_transposed<const R: usize>(sums: &mut [[f64; R]], cells: &[u32], table: &[f64], offsets: &Offsets<R>) {
+    use std::arch::x86_64::{
+        __m256d, _mm_loadu_pd, _mm256_add_pd, _mm256_loadu_pd, _mm256_set_m128d, _mm256_set_pd, _mm256_storeu_pd,
+        _mm256_unpackhi_pd, _mm256_unpacklo_pd,
+    };
+    let sums = sums.as_mut_ptr();
+    // SAFETY: the caller's promise; `r + 4 <= R`, since R is a multiple of four.
+    let add = |cell: u32, r: usize, numbers: __m256d| unsafe {
+        let sum = sums.add(cell as usize).cast::<f64>().add(r);
+        _mm256_storeu_pd(sum, _mm256_add_pd(_mm256_loadu_pd(sum), numbers));
+    };
+    // Two columns of four rows.
+    let two = |cells: &[u32; 2], r: usize, rows: [*const f64; 4]| {
+        // SAFETY: the caller's promise: two numbers can be read from each row.
+        let [a, b, c, d] = rows.map(|row| unsafe { _mm_loadu_pd(row) });
+        let (even, odd) = (_mm256_set_m128d(c, a), _mm256_set_m128d(d, b));
+        add(cells[0], r, _mm256_unpacklo_pd(even, odd));
+        add(cells[1], r, _mm256_unpackhi_pd(even, odd));
+    };
+    // SAFETY: the caller's promise.
+    let row = |r: usize, column: usize| unsafe { table.as_ptr().add(offsets.each[r] as usize + column) };
+    let (fours, rest) = cells.as_chunks::<4>();
+    for (i, cells) in fours.iter().enumerate() {
+        for r in (0..R).step_by(4) {
+            let rows = [0, 1, 2, 3].map(|more| row(r + more, 4 * i));
+            two(&[cells[0], cells[1]], r, rows);
+            // SAFETY: the caller's promise: four numbers can be read from each row.
+            two(&[cells[2], cells[3]], r, rows.map(|row| unsafe { row.add(2) }));
+        }
+    }
+    if let Some(cells) = rest.first_chunk::<2>() {
+        for r in (0..R).step_by(4) {
+            two(cells, r, [0, 1, 2, 3].map(|more| row(r + more, 4 * fours.len())));
+        }
+    }
+    if let ([.., cell], 1) = (rest, rest.len() % 2) {
+        for r in (0..R).step_by(4) {
+            // SAFETY: the caller's promise.
+            let [a, b, c, d] = [0, 1, 2, 3].map(|more| unsafe { *row(r + more, cells.len() - 1) });
+            add(*cell, r, _mm256_set_pd(d, c, b, a));
+        }
+    }
+}
+
+/// How many outcomes a [`Table`] has numbers for.
+pub(crate) const OUTCOMES: usize = 16;
+
+/// A number for each outcome.
+pub(crate) type Table = Aligned<[f64; OUTCOMES]>;
+
+/// The most rows of [`Outcomes`].
+pub(crate) const MOST_ROWS: usize = 64;
+
+/// Which of the [`OUTCOMES`] each of some rows has. There are 16, 32, 48 or 64 rows.
+pub(crate) struct Outcomes {
+    each: Aligned<[u64; MOST_ROWS]>,
+    rows: usize,
+}
+
+/// Factors of rows: at q, the factor of row r is `products[q][r] * (edges[q][0] + edges[q][1] * follow[r])`.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'a> {
+    pub(crate) products: &'a [f64],
+    pub(crate) edges: &'a [[f64; 2]],
+    pub(crate) follow: &'a [f64],
+}
+
+impl Outcomes {
+    /// From the bits of the outcomes: for each of them, the rows in which it is set.
+    #[inline(always)]
+    pub(crate) fn new(bits: [u64; OUTCOMES.trailing_zeros() as usize], rows: usize) -> Self {
+        assert!(rows.is_multiple_of(OUTCOMES) && rows <= MOST_ROWS);
+        let mut each = Aligned([0; MOST_ROWS]);
+        for r in 0..rows {
+            for (i, bits) in bits.iter().enumerate() {
+                each[r] |= (bits >> r & 1) << i;
+            }
+        }
+        Self { each, rows }
+    }
+
+    /// With o the outcome of row r: `worth[q][r] = tables[0][q][o]`, and `gains[m][r]` is the sum over q of the factor of r
+    /// at q times `tables[m + 1][q][o]`.
+    ///
+    /// # Panics
+    /// If the lengths do not agree.
+    #[inline(always)]
+    pub(crate) fn look_up<const M: usize>(
+        &self,
+        tables: &[Table],
+        factors: Factors<'_>,
+        worth: &mut [f64],
+        gains: &mut [[f64; MOST_ROWS]; M],
+    ) {
+        let Factors { products, edges, follow } = factors;
+        let (n, rows) = (edges.len(), self.rows);
+        assert!(tables.len() == (M + 1) * n && follow.len() == rows);
+        assert!(products.len() == n * rows && worth.len() == n * rows);
+        #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+        if has_avx512() {
+            // SAFETY: the features were just detected, `rows` is a multiple of 16, and the lengths agree.
+            return unsafe {
+                if rows.is_multiple_of(32) {
+                    look_up_wide::<M, 4>(self, tables, factors, worth, gains);
+                } else {
+                    look_up_wide::<M, 2>(self, tables, factors, worth, gains);
+                }
+            };
+        }
+        *gains = [[0.0; MOST_ROWS]; M];
+        for (q, &[absent, joined]) in edges.iter().enumerate() {
+            for r in 0..rows {
+                let outcome = self.each[r] as usize % OUTCOMES;
+                worth[q * rows + r] = tables[q][outcome];
+                let factor = products[q * rows + r] * (absent + joined * follow[r]);
+                for (m, gains) in gains.iter_mut().enumerate() {
+                    gains[r] += factor * tables[(m + 1) * n + q][outcome];
+                }
+            }
+        }
+    }
+}
+
+/// [`Outcomes::look_up`] for `8 * V` rows at a time, whose gains stay in registers. One instruction looks up eight numbers
+/// in a table.
+///
+/// # Safety
+/// The machine has AVX-512, the number of rows is a multiple of `8 * V`, and the lengths agree.
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt")]
+#[inline]
+unsafe fn look_up_wide<const M: usize, const V: usize>(
+    outcomes: &Outcomes,
+    tables: &[Table],
+    factors: Factors<'_>,
+    worth: &mut [f64],
+    gains: &mut [[f64; MOST_ROWS]; M],
+) {
+    use std::arch::x86_64::{
+        _mm512_add_pd, _mm512_loadu_pd, _mm512_loadu_si512, _mm512_mul_pd, _mm512_permutex2var_pd, _mm512_set1_pd,
+        _mm512_setzero_pd, _mm512_setzero_si512, _mm512_storeu_pd,
+    };
+    let Factors { products, edges, follow } = factors;
+    let (n, rows) = (edges.len(), outcomes.rows);
+    for first in (0..rows).step_by(8 * V) {
+        let mut outcome = [_mm512_setzero_si512(); V];
+        let mut following = [_mm512_setzero_pd(); V];
+        let mut sums = [[_mm512_setzero_pd(); V]; M];
+        for v in 0..V {
+            // SAFETY: the caller's promise: `first + 8 * v + 8 <= rows`.
+            unsafe {
+                outcome[v] = _mm512_loadu_si512(outcomes.each.as_ptr().add(first + 8 * v).cast());
+                following[v] = _mm512_loadu_pd(follow.as_ptr().add(first + 8 * v));
+            }
+        }
+        for q in 0..n {
+            let (absent, joined) = (_mm512_set1_pd(edges[q][0]), _mm512_set1_pd(edges[q][1]));
+            // SAFETY: the caller's promise: there are `(M + 1) * n` tables, each of sixteen numbers.
+            let table = |m: usize| unsafe {
+                let table = tables.as_ptr().add(m * n + q).cast::<f64>();
+                (_mm512_loadu_pd(table), _mm512_loadu_pd(table.add(8)))
+            };
+            let mut factor = [_mm512_setzero_pd(); V];
+            let (low, high) = table(0);
+            for v in 0..V {
+                let at = q * rows + first + 8 * v;
+                // SAFETY: the caller's promise: there are `n * rows` products, and as many numbers in `worth`.
+                unsafe {
+                    _mm512_storeu_pd(worth.as_mut_ptr().add(at), _mm512_permutex2var_pd(low, outcome[v], high));
+                    let chance = _mm512_add_pd(absent, _mm512_mul_pd(joined, following[v]));
+                    factor[v] = _mm512_mul_pd(_mm512_loadu_pd(products.as_ptr().add(at)), chance);
+                }
+            }
+            for m in 0..M {
+                let (low, high) = table(m + 1);
+                for v in 0..V {
+                    let gain = _mm512_mul_pd(factor[v], _mm512_permutex2var_pd(low, outcome[v], high));
+                    sums[m][v] = _mm512_add_pd(sums[m][v], gain);
+                }
+            }
+        }
+        for m in 0..M {
+            for v in 0..V {
+                // SAFETY: the caller's promise: `first + 8 * v + 8 <= rows`, which is at most `MOST_ROWS`.
+                unsafe { _mm512_storeu_pd(gains[m].as_mut_ptr().add(first + 8 * v), sums[m][v]) };
+            }
+        }
+    }
+}
+
+/// A split of two sides for some rows, at each of some nodes.
+#[derive(Clone, Copy)]
+pub(crate) struct TwoSides<'a> {
+    pub(crate) products: &'a [f64],
+    /// Of each node: the numbers a, b, c and d.
+    pub(crate) edges: &'a [[f64; 4]],
+    pub(crate) follow: [&'a [f64]; 2],
+    /// What a side is worth to all rows at all nodes, if that is the same.
+    pub(crate) leaves: [Option<f64>; 2],
+    /// What the other sides are worth, by node and row.
+    pub(crate) subtrees: [&'a [f64]; 2],
+}
+
+/// At each node, `out = (a + c * follow[0]) * left + (b + c * follow[1]) * right`; and `gains` is the sum over the nodes of
+/// `d * product * (left - right)`. If the machine does not have AVX-512, nothing is done, and the answer is no.
+///
+/// Compilers can do the same, but they leave everything in memory from node to node, and loads and stores take longer
+/// than all the rest.
+///
+/// # Panics
+/// If the lengths do not agree, or the number of rows is not a multiple of 16.
+#[inline(always)]
+pub(crate) fn join_wide(split: TwoSides<'_>, out: &mut [f64], gains: &mut [f64]) -> bool {
+    let TwoSides { products, edges, follow, leaves, subtrees } = split;
+    let (rows, len) = (gains.len(), edges.len() * gains.len());
+    assert!(rows.is_multiple_of(16) && follow.iter().all(|follow| follow.len() == rows));
+    assert!(products.len() == len && out.len() == len);
+    assert!(leaves.iter().zip(subtrees).all(|(leaf, subtree)| leaf.is_some() || subtree.len() == len));
+    #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+    if has_avx512() {
+        // SAFETY: the features were just detected, the number of rows is a multiple of 16, and the lengths agree.
+        unsafe {
+            match (rows.is_multiple_of(32), leaves) {
+                (true, [None, None]) => join_avx512::<4, false, false>(split, out, gains),
+                (true, [None, _]) => join_avx512::<4, false, true>(split, out, gains),
+                (true, [_, None]) => join_avx512::<4, true, false>(split, out, gains),
+                (true, _) => join_avx512::<4, true, true>(split, out, gains),
+                (false, [None, None]) => join_avx512::<2, false, false>(split, out, gains),
+                (false, [None, _]) => join_avx512::<2, false, true>(split, out, gains),
+                (false, [_, None]) => join_avx512::<2, true, false>(split, out, gains),
+                (false, _) => join_avx512::<2, true, true>(split, out, gains),
+            }
+        }
+        return true;
+    }
+    false
+}
+
+/// [`join_wide`] for `8 * V` rows at a time, whose gains stay in registers, and either side a leaf or not.
+///
+/// # Safety
+/// The machine has AVX-512, the number of rows is a multiple of `8 * V`, and the lengths agree.
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt")]
+#[inline]
+unsafe fn join_avx512<const V: usize, const LEFT: bool, const RIGHT: bool>(
+    split: TwoSides<'_>,
+    out: &mut [f64],
+    gains: &mut [f64],
+) {
+    use std::arch::x86_64::{
+        _mm512_add_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd, _mm512_setzero_pd, _mm512_storeu_pd,
+        _mm512_sub_pd,
+    };
+    let TwoSides { products, edges, follow, leaves, subtrees } = split;
+    let rows = gains.len();
+    let leaves = leaves.map(|leaf| leaf.unwrap_or(0.0));
+    let (left_leaf, right_leaf) = (_mm512_set1_pd(leaves[0]), _mm512_set1_pd(leaves[1]));
+    for first in (0..rows).step_by(8 * V) {
+        let mut following = [[_mm512_setzero_pd(); V]; 2];
+        let mut sums = [_mm512_setzero_pd(); V];
+        for side in 0..2 {
+            for v in 0..V {
+                // SAFETY: the caller's promise: `first + 8 * v + 8 <= rows`.
+                following[side][v] = unsafe { _mm512_loadu_pd(follow[side].as_ptr().add(first + 8 * v)) };
+            }
+        }
+        for (q, &[a, b, c, d]) in edges.iter().enumerate() {
+            let (a, b, c, d) = (_mm512_set1_pd(a), _mm512_set1_pd(b), _mm512_set1_pd(c), _mm512_set1_pd(d));
+            for v in 0..V {
+                let at = q * rows + first + 8 * v;
+                // SAFETY: the caller's promise: `at + 8 <= edges.len() * rows`, which is how many numbers there are.
+                let (product, left, right) = unsafe {
+                    let left = if LEFT { left_leaf } else { _mm512_loadu_pd(subtrees[0].as_ptr().add(at)) };
+                    let right = if RIGHT { right_leaf } else { _mm512_loadu_pd(subtrees[1].as_ptr().add(at)) };
+                    (_mm512_loadu_pd(products.as_ptr().add(at)), left, right)
+                };
+                let to_left = _mm512_add_pd(a, _mm512_mul_pd(c, following[0][v]));
+                let to_right = _mm512_add_pd(b, _mm512_mul_pd(c, following[1][v]));
+                let joined = _mm512_add_pd(_mm512_mul_pd(to_left, left), _mm512_mul_pd(to_right, right));
+                // SAFETY: the same.
+                unsafe { _mm512_storeu_pd(out.as_mut_ptr().add(at), joined) };
+                let gain = _mm512_mul_pd(_mm512_mul_pd(d, product), _mm512_sub_pd(left, right));
+                sums[v] = _mm512_add_pd(sums[v], gain);
+            }
+        }
+        for v in 0..V {
+            // SAFETY: the caller's promise: `first + 8 * v + 8 <= rows`.
+            unsafe { _mm512_storeu_pd(gains.as_mut_ptr().add(first + 8 * v), sums[v]) };
+        }
     }
 }
 
@@ -215,12 +558,17 @@ mod tests {
         for step in [0, 1, 3, 7] {
             let indices: [u16; R] = std::array::from_fn(|r| ((entries - 1 + r * step) % entries) as u16);
             let offsets = Offsets::new(&indices, width as u32);
-            for column in 0..width {
-                let mut sums = [0.5; R];
-                add_looked_up(&mut sums, &table, &offsets, column);
-                let checked = indices.map(|index| 0.5 + table[usize::from(index) * width + column]);
-                assert!(sums.iter().zip(&checked).all(|(a, b)| a.to_bits() == b.to_bits()));
+            let cells: Vec<u32> = (0..width as u32).map(|column| (column * 3 + 1) % (width as u32 + 2)).collect();
+            let mut sums = vec![[0.5; R]; width + 2];
+            let mut checked = sums.clone();
+            add_looked_up(&mut sums, &cells, &table, &offsets);
+            for (column, &cell) in cells.iter().enumerate() {
+                for (sum, &index) in checked[cell as usize].iter_mut().zip(&indices) {
+                    *sum += table[usize::from(index) * width + column];
+                }
             }
+            let bits = |sums: &[[f64; R]]| sums.as_flattened().iter().map(|sum| sum.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(&sums), bits(&checked));
         }
     }
 
@@ -236,13 +584,51 @@ mod tests {
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn a_column_beyond_the_table_is_refused() {
-        add_looked_up(&mut [0.0; 2], &[1.0; 8], &Offsets::new(&[0, 3], 2), 2);
+        add_looked_up(&mut [[0.0; 2]; 3], &[0, 1, 2], &[1.0; 8], &Offsets::new(&[0, 3], 2));
     }
 
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn an_empty_table_is_refused() {
-        add_looked_up(&mut [0.0; 1], &[], &Offsets::new(&[0], 1), 0);
+        add_looked_up(&mut [[0.0; 1]; 1], &[0], &[], &Offsets::new(&[0], 1));
+    }
+
+    /// Against reads that are checked, row by row.
+    fn outcomes_looked_up<const M: usize>(rows: usize, n: usize) {
+        let number = |i: usize| ((i * 7 + 3) % 31) as f64 / 8.0 - 1.5;
+        let bits = [0x0123_4567_89ab_cdef, 0xfeed_0000_beef_ffff, 0xaaaa_cccc_f0f0_ff00, 0x1357_9bdf_0246_8ace];
+        let mut tables = vec![Aligned([0.0; OUTCOMES]); (M + 1) * n];
+        for (i, table) in tables.iter_mut().enumerate() {
+            table.0 = std::array::from_fn(|o| number(i * OUTCOMES + o));
+        }
+        let products: Vec<f64> = (0..n * rows).map(number).collect();
+        let edges: Vec<[f64; 2]> = (0..n).map(|q| [number(q), number(q + 5)]).collect();
+        let follow: Vec<f64> = (0..rows).map(|r| number(r + 2)).collect();
+        let (mut worth, mut gains) = (vec![0.0; n * rows], [[1.0; MOST_ROWS]; M]);
+        let factors = Factors { products: &products, edges: &edges, follow: &follow };
+        Outcomes::new(bits, rows).look_up(&tables, factors, &mut worth, &mut gains);
+        for r in 0..rows {
+            let outcome: usize = (0..4).map(|i| (bits[i] >> r & 1) as usize * (1 << i)).sum();
+            let mut sums = [0.0; M];
+            for q in 0..n {
+                assert_eq!(worth[q * rows + r].to_bits(), tables[q][outcome].to_bits());
+                let factor = products[q * rows + r] * (edges[q][0] + edges[q][1] * follow[r]);
+                for (m, sum) in sums.iter_mut().enumerate() {
+                    *sum += factor * tables[(m + 1) * n + q][outcome];
+                }
+            }
+            assert_eq!(gains.map(|gains| gains[r].to_bits()), sums.map(f64::to_bits));
+        }
+    }
+
+    #[test]
+    fn outcomes_looked_up_as_with_checks() {
+        for (rows, n) in [(16, 1), (32, 6), (48, 3), (64, 16)] {
+            outcomes_looked_up::<1>(rows, n);
+            outcomes_looked_up::<2>(rows, n);
+            outcomes_looked_up::<3>(rows, n);
+            outcomes_looked_up::<4>(rows, n);
+        }
     }
 
     #[test]

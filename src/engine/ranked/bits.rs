@@ -13,12 +13,12 @@ use super::walk::class;
 use super::worth::Worth;
 use crate::engine::codes::SET;
 use crate::engine::compiled::MAX_PLAYERS;
-use crate::simd::bits;
+use crate::simd::{Aligned, bits};
 
 /// Words that are worked on together.
 const WORDS: usize = 8;
-type Words = [u64; WORDS];
-type Weights = [f64; WORDS];
+type Words = Aligned<[u64; WORDS]>;
+type Weights = Aligned<[f64; WORDS]>;
 
 /// Left of the split, right of it, or failed further up.
 pub(super) const CLASSES: usize = 3;
@@ -39,8 +39,8 @@ pub(super) struct BitRows<P> {
     rows: Vec<Words>,
     /// Who fails, player after player.
     fails: Vec<Words>,
-    /// The rows that the present set meets.
-    met: Vec<Words>,
+    /// The groups with rows that the present set meets, and which rows these are.
+    met: Vec<(usize, Words)>,
     /// What the players get, lane by lane.
     sums: Vec<Weights>,
     /// Where the coefficients of each class and output of the present set begin, and where its gains do.
@@ -72,9 +72,9 @@ impl<P: Word> BitRows<P> {
         self.sort(others, z);
         self.groups = self.kinds.len() / WORDS;
         self.rows.clear();
-        self.rows.resize(self.groups, [0; WORDS]);
+        self.rows.resize(self.groups, Words::default());
         self.fails.clear();
-        self.fails.resize(self.groups * others, [0; WORDS]);
+        self.fails.resize(self.groups * others, Words::default());
         for (word, rows) in self.sorted.iter().enumerate() {
             let (group, at) = (word / WORDS, word % WORDS);
             let mut bytes = [0_u8; SET];
@@ -142,15 +142,14 @@ impl<P: Word> BitRows<P> {
         let (others, own) = (site.others as usize, site.own as usize);
         let Self { ends, rows, fails, met, sums, targets, coefficients, kinds, groups, .. } = self;
         coefficients.begin(others, *groups);
-        met.resize(*groups, [0; WORDS]);
         sums.clear();
-        sums.resize((others + 2) * TARGETS, [0.0; WORDS]);
+        sums.resize((others + 2) * TARGETS, Weights::default());
         for (set, numbers) in sets.iter().zip(numbers) {
             let failed = set.word();
             let s = failed.count_ones() as usize;
             // A row that meets the set fails at most all players outside it.
-            let met = &mut met[..ends[others - s]];
-            if !meet(rows, fails, *groups, failed, met) {
+            meet(&rows[..ends[others - s]], fails, *groups, failed, met);
+            if met.is_empty() {
                 continue;
             }
             targets.clear();
@@ -190,24 +189,25 @@ impl<P: Word> BitRows<P> {
     }
 }
 
-/// Finds the rows that fail none of some players; whether there are any.
+/// Finds the rows that fail none of some players, in groups of words; groups without such rows are left out.
 #[inline(always)]
-fn meet(rows: &[Words], fails: &[Words], groups: usize, players: u64, met: &mut [Words]) -> bool {
-    let mut any = [0; WORDS];
-    for (group, met) in met.iter_mut().enumerate() {
-        let mut left = rows[group];
+fn meet(rows: &[Words], fails: &[Words], groups: usize, players: u64, met: &mut Vec<(usize, Words)>) {
+    met.clear();
+    for (group, rows) in rows.iter().enumerate() {
+        let (mut left, mut any) = (**rows, 0);
         for player in Bits(players) {
             let fails = &fails[player * groups + group];
             for i in 0..WORDS {
                 left[i] &= !fails[i];
             }
         }
-        for i in 0..WORDS {
-            any[i] |= left[i];
+        for left in left {
+            any |= left;
         }
-        *met = left;
+        if any != 0 {
+            met.push((group, Aligned(left)));
+        }
     }
-    any != [0; WORDS]
 }
 
 /// The positions of the bits of a word.
@@ -233,7 +233,7 @@ struct Row<'a, const N: usize> {
     failed: u64,
     own: usize,
     others: usize,
-    met: &'a [Words],
+    met: &'a [(usize, Words)],
     fails: &'a [Words],
     groups: usize,
     weights: [WordWeights<'a>; N],
@@ -271,15 +271,13 @@ impl<const N: usize> Row<'_, N> {
     /// not use whole vectors.
     #[inline(always)]
     fn add_up(&self, players: [usize; 2], sums: &mut [Weights]) {
-        let n_groups = self.met.len();
-        let fails = players.map(|player| &self.fails[player * self.groups..][..n_groups]);
+        let fails = players.map(|player| &self.fails[player * self.groups..][..self.groups]);
         let mut weights = [&[] as &[Weights]; N];
         for n in 0..N {
-            weights[n] = &self.weights[n].gain[..n_groups];
+            weights[n] = &self.weights[n].gain[..self.groups];
         }
         let mut lanes = [[[0.0; WORDS]; 2]; N];
-        for group in 0..n_groups {
-            let met = &self.met[group];
+        for &(group, ref met) in self.met {
             let mut counts = [[0.0; WORDS]; 2];
             for player in 0..2 {
                 let fails = &fails[player][group];
@@ -298,7 +296,7 @@ impl<const N: usize> Row<'_, N> {
         }
         for n in 0..N {
             for player in 0..2 {
-                sums[players[player] * N + n] = lanes[n][player];
+                *sums[players[player] * N + n] = lanes[n][player];
             }
         }
     }
@@ -307,7 +305,7 @@ impl<const N: usize> Row<'_, N> {
     #[inline(always)]
     fn add_up_loss_and_own(&self, sums: &mut [Weights]) {
         let mut lanes = [[[0.0; WORDS]; 2]; N];
-        for (group, met) in self.met.iter().enumerate() {
+        for &(group, ref met) in self.met {
             let mut counts = [0.0; WORDS];
             for i in 0..WORDS {
                 counts[i] = f64::from(met[i].count_ones());
@@ -323,8 +321,8 @@ impl<const N: usize> Row<'_, N> {
             }
         }
         for n in 0..N {
-            sums[2 * n] = lanes[n][0];
-            sums[2 * n + 1] = lanes[n][1];
+            *sums[2 * n] = lanes[n][0];
+            *sums[2 * n + 1] = lanes[n][1];
         }
     }
 }
@@ -388,9 +386,9 @@ impl WordCoefficients {
                     let given = rules.at_split(class, s, z.into(), f.into(), values);
                     (gain[i], loss[i], own[i]) = (given.gain, given.loss, given.own);
                 }
-                self.gain.push(gain);
-                self.loss.push(loss);
-                self.own.push(own);
+                self.gain.push(Aligned(gain));
+                self.loss.push(Aligned(loss));
+                self.own.push(Aligned(own));
             }
         }
         self.starts[slot] = Some(start);

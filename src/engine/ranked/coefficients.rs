@@ -11,6 +11,7 @@
 //! For pairs of players $e(s, j)$ does the same with second differences.
 
 use crate::index::Index;
+use crate::simd::Aligned;
 use crate::weights::Weights;
 
 /// Ranks side by side: how many rows fail 0, 1, ..., 15 players.
@@ -38,7 +39,7 @@ pub(super) const SETS: usize = 8;
 pub(super) struct Coefficients<const D: usize> {
     ranks: Vec<[[f64; RANKS]; D]>,
     /// By the number of players that all sets side by side have: rank after rank.
-    side_by_side: Vec<[[[f64; SETS]; D]; RANKS]>,
+    side_by_side: Vec<[[Aligned<[f64; SETS]>; D]; RANKS]>,
     beyond: Vec<Vec<[f64; D]>>,
 }
 
@@ -51,15 +52,16 @@ impl<const D: usize> Coefficients<D> {
         let sizes = 0..=MOST_PLAYERS;
         let ranks: Vec<[[f64; RANKS]; D]> = sizes.clone().map(of).collect();
         let set = |s: usize, d: usize, j: usize, set: usize| ranks[s + set.count_ones() as usize][d][j];
-        let sets =
-            |s: usize| std::array::from_fn(|j| std::array::from_fn(|d| std::array::from_fn(|i| set(s, d, j, i))));
+        let sets = |s: usize| {
+            std::array::from_fn(|j| std::array::from_fn(|d| Aligned(std::array::from_fn(|i| set(s, d, j, i)))))
+        };
         let side_by_side = (0..=MOST_OTHERS).map(sets).collect();
         Self { ranks, side_by_side, beyond: sizes.map(beyond).collect() }
     }
 
     /// Of sets side by side that have `s` players in common.
     #[inline(always)]
-    pub(super) fn side_by_side(&self, s: usize) -> &[[[f64; SETS]; D]; RANKS] {
+    pub(super) fn side_by_side(&self, s: usize) -> &[[Aligned<[f64; SETS]>; D]; RANKS] {
         &self.side_by_side[s]
     }
 

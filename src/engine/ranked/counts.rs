@@ -2,7 +2,7 @@
 
 use super::coefficients::{Coefficients, RANKS, SETS};
 
-/// A sum of background rows: a count of fewer than 2^16 rows, or a weight.
+/// A sum of background rows: a count of fewer than 2^16 rows, or of fewer than 2^32, or a weight.
 pub(super) trait Lane: Copy + Default + Send + Sync {
     /// Whether sums are the same in any order.
     const EXACT: bool;
@@ -15,29 +15,32 @@ pub(super) trait Lane: Copy + Default + Send + Sync {
     fn of_sum(sum: f64) -> Self;
 }
 
-impl Lane for u16 {
-    const EXACT: bool = true;
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn number(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline(always)]
-    fn is_zero(self) -> bool {
-        self == 0
-    }
-    #[inline(always)]
-    fn of(_: f64) -> Self {
-        1
-    }
-    #[inline(always)]
-    fn of_sum(sum: f64) -> Self {
-        sum as Self
-    }
+macro_rules! count {
+    ($($t:ty)*) => { $(impl Lane for $t {
+        const EXACT: bool = true;
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            self.wrapping_add(other)
+        }
+        #[inline(always)]
+        fn number(self) -> f64 {
+            f64::from(self)
+        }
+        #[inline(always)]
+        fn is_zero(self) -> bool {
+            self == 0
+        }
+        #[inline(always)]
+        fn of(_: f64) -> Self {
+            1
+        }
+        #[inline(always)]
+        fn of_sum(sum: f64) -> Self {
+            sum as Self
+        }
+    })* };
 }
+count!(u16 u32);
 
 impl Lane for f64 {
     const EXACT: bool = false;

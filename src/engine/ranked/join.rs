@@ -15,6 +15,7 @@ use super::read::pair;
 use super::table::Values;
 use super::walk::class;
 use super::worth::Worth;
+use crate::engine::codes::BLOCK;
 use crate::engine::compiled::MAX_PLAYERS;
 use crate::index::{Index, Pairs, Singles};
 use crate::weights::Weights;
@@ -130,16 +131,18 @@ impl Joined<'_> {
         let Self { site, values, rules, .. } = *self;
         let (others, players) = (site.others as usize, site.others as usize + 1);
         let width = if rules.order == 1 { players } else { pair(players, 0) };
-        out.numbers.resize(x.len(), 0);
+        out.numbers.clear();
+        out.numbers.resize(x.len().div_ceil(BLOCK), [0; BLOCK]);
         if rules.order == 1 && L::EXACT && players > rules.counted {
-            let distinct = self.number(x, room, &mut out.numbers);
+            let distinct = self.number(x, room, out.numbers.as_flattened_mut());
             out.begin(distinct, width, values.len());
             room.bits.prepare(site, z);
             room.bits.rows(site, room.ours.patterns(), &room.by_class, values, rules, out);
             return;
         }
         let bits = others + 2;
-        room.ours.find(bits, x.iter().copied(), |row, number| out.numbers[row] = number);
+        let numbers = out.numbers.as_flattened_mut();
+        room.ours.find(bits, x.iter().copied(), |row, number| numbers[row] = number as u16);
         out.begin(room.ours.patterns().len(), width, values.len());
         room.sums.clear();
         let sums = &mut room.sums;
@@ -159,7 +162,7 @@ impl Joined<'_> {
     /// Gives rows with the same index the same number; returns how many numbers there are. Rows that fail the same other
     /// players are found together, whatever their class.
     #[inline(always)]
-    fn number<P: Word, L: Lane>(&self, x: &[P], room: &mut Room<P, L>, numbers: &mut [u32]) -> usize {
+    fn number<P: Word, L: Lane>(&self, x: &[P], room: &mut Room<P, L>, numbers: &mut [u16]) -> usize {
         let others = self.site.others;
         let (by_class, mut next) = (&mut room.by_class, 0);
         by_class.clear();
@@ -172,7 +175,7 @@ impl Joined<'_> {
                 *number = next;
                 next += 1;
             }
-            numbers[row] = *number;
+            numbers[row] = *number as u16;
         });
         next as usize
     }
@@ -322,12 +325,13 @@ mod tests {
             for (row, &x) in x.iter().enumerate() {
                 joined.join([&narrow_z, &narrow_x[row..=row]], &mut room, &mut alone);
                 for (output, &values) in values.iter().enumerate() {
-                    let start = worth.start(output, worth.numbers[row] as usize);
+                    let start = worth.start(output, worth.numbers.as_flattened()[row].into());
                     let got = &worth.gains[start..][..=others as usize];
                     let want = by_pairs(&site, x, &z, &weights, values, index);
                     let close = got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-9);
                     assert!(close, "{others} others, own {own}, {index:?}: {got:?} is not {want:?}");
-                    let alone = &alone.gains[alone.start(output, 0)..][..=others as usize];
+                    let start = alone.start(output, 0);
+                    let alone = &alone.gains[start..][..=others as usize];
                     assert!(got.iter().zip(alone).all(|(a, b)| a.to_bits() == b.to_bits()), "alone");
                 }
             }

@@ -47,7 +47,7 @@ use super::task::{BackgroundRows, Task};
 use crate::error::Result;
 use crate::job::Workers;
 use crate::memory::zeroed;
-use crate::simd::middling;
+use crate::simd::{ALIGNING, aligned, middling};
 use coefficients::{Coefficients, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
 use join::Rules;
@@ -71,12 +71,26 @@ pub(crate) const ROUND_BYTES: usize = 64 << 20;
 /// threads and any batch of rows.
 pub(crate) fn explain(task: &Task<'_>, background: &BackgroundRows<'_>, out: &mut [f64]) -> Result<()> {
     let Some(cells) = task.row_cells(out) else { return Ok(()) };
-    let count = background.weights.is_none() && background.rows.len() < 1 << 16;
-    match (task.index.order(), count) {
-        (1, true) => Engine::<{ moment::SINGLE }, u16>::new(task, background).all(cells, out),
-        (1, false) => Engine::<{ moment::SINGLE }, f64>::new(task, background).all(cells, out),
-        (_, true) => Engine::<{ moment::PAIR }, u16>::new(task, background).all(cells, out),
-        (_, false) => Engine::<{ moment::PAIR }, f64>::new(task, background).all(cells, out),
+    if task.index.order() == 1 {
+        with_lanes::<{ moment::SINGLE }>(task, background, cells, out)
+    } else {
+        with_lanes::<{ moment::PAIR }>(task, background, cells, out)
+    }
+}
+
+/// Counts in the narrowest numbers that hold as many rows; weights are float64.
+fn with_lanes<const D: usize>(
+    task: &Task<'_>,
+    background: &BackgroundRows<'_>,
+    cells: usize,
+    out: &mut [f64],
+) -> Result<()> {
+    if background.weights.is_some() || u32::try_from(background.rows.len()).is_err() {
+        Engine::<D, f64>::new(task, background).all(cells, out)
+    } else if u16::try_from(background.rows.len()).is_err() {
+        Engine::<D, u32>::new(task, background).all(cells, out)
+    } else {
+        Engine::<D, u16>::new(task, background).all(cells, out)
     }
 }
 
@@ -151,7 +165,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                 let group = |i: usize| self.group(&groups[i], &x, hands);
                 let sums = if side_by_side { job.workers.map(groups.len(), group) } else { vec![group(0)] };
                 for sums in sums {
-                    self.cells.exchange(sums?.as_chunks_mut::<BLOCK>().0, out, |sum, cell| *cell += *sum);
+                    self.cells.exchange(aligned(&mut sums?).as_chunks_mut::<BLOCK>().0, out, |sum, cell| *cell += *sum);
                 }
             }
         }
@@ -162,7 +176,8 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     fn group(&self, passes: &[Pass], x: &CodedRows, hands: Hands<'_>) -> Result<Vec<f64>> {
         let Task { compiled, trees, job, .. } = *self.task;
         let blocks = x.len().div_ceil(BLOCK);
-        let mut sums = zeroed("the sums of some rows", blocks * self.cells.count() * BLOCK)?;
+        let size = blocks * self.cells.count() * BLOCK;
+        let mut sums = zeroed("the sums of some rows", size + ALIGNING)?;
         for passes in self.rounds(passes, x.len(), hands) {
             let built = hands.workers.map(passes.len(), |i| -> Result<Built> {
                 job.progress.step()?;
@@ -174,7 +189,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
             });
             let built = built.into_iter().collect::<Result<Vec<Built>>>()?;
             let chunk = blocks.div_ceil(hands.workers.threads());
-            hands.workers.fill(&mut sums, chunk * self.cells.count() * BLOCK, |i, sums| {
+            hands.workers.fill(&mut aligned(&mut sums)[..size], chunk * self.cells.count() * BLOCK, |i, sums| {
                 self.gatherings.with(|gathering| {
                     for (pass, built) in passes.iter().zip(&built) {
                         self.read(pass, built, x, i * chunk * BLOCK, gathering, sums);
@@ -233,8 +248,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                 way: pass.way,
                 items: pass.items.clone(),
                 built,
-                first,
-                n: x.len() - first,
+                first: first / BLOCK,
                 blocks,
                 cells: self.cells,
                 output: tree.output.first(),

@@ -8,8 +8,8 @@ use super::distinct::Word;
 use super::join::{self, Joined, Rules};
 use super::layout::{Layout, Site, Way};
 use super::read::pair;
-use super::table::{self, Tables, Values};
-use super::walk::{Indices, Pattern};
+use super::table::{self, Tables, Values, in_advance};
+use super::walk::{Indices, Pattern, Slots};
 use super::worth::Worth;
 use crate::engine::codes::{BLOCK, CodedRows, with_codes};
 use crate::engine::compiled::{CompiledTree, Leaf};
@@ -77,6 +77,7 @@ impl Pass {
         let bytes = |site: &Site| {
             let players = site.others as usize + 1;
             match (self.way, order) {
+                (Way::Ranked, 1) if in_advance(site, rows) => layout.outputs * site.entries() * (24 + 8 * players),
                 (Way::Ranked, 1) => layout.outputs * site.entries() * 24,
                 (Way::Ranked, _) => layout.outputs * site.entries() * 64,
                 (Way::Joined, 1) => rows * (4 + 8 * players * layout.outputs),
@@ -98,7 +99,7 @@ pub(super) struct Built {
 pub(super) struct Room<L> {
     counts: Vec<Vec<L>>,
     ranked: Ranked<L>,
-    slots: Vec<[u16; BLOCK]>,
+    slots: Slots<u16>,
     indices: Vec<[u16; BLOCK]>,
     narrow: Splits<u32, L>,
     wide: Splits<u128, L>,
@@ -121,7 +122,7 @@ impl<L: Lane> Default for Room<L> {
 struct Splits<P, L> {
     z: Vec<Vec<P>>,
     x: Vec<Vec<P>>,
-    slots: Vec<[P; BLOCK]>,
+    slots: Slots<P>,
     block: Vec<[P; BLOCK]>,
     room: join::Room<P, L>,
 }
@@ -153,7 +154,7 @@ impl<const D: usize> Ingredients<'_, D> {
         built: &mut Built,
     ) {
         match pass.way {
-            Way::Ranked => self.tables(pass, layout, tree, room, &mut built.tables),
+            Way::Ranked => self.tables(pass, layout, tree, x.len(), room, &mut built.tables),
             // An index has a bit for each of the other players, and two for the class.
             Way::Joined if pass.sites(layout).all(|site| site.others + 2 <= u32::BITS) => {
                 self.splits(pass, layout, tree, x, &mut room.narrow, &mut built.joined);
@@ -167,6 +168,7 @@ impl<const D: usize> Ingredients<'_, D> {
         pass: &Pass,
         layout: &Layout,
         tree: &CompiledTree,
+        rows: usize,
         room: &mut Room<L>,
         all: &mut Vec<Tables>,
     ) {
@@ -175,7 +177,7 @@ impl<const D: usize> Ingredients<'_, D> {
         for ((site, counts), tables) in pass.sites(layout).zip(&room.counts).zip(all) {
             let values = self.values(site, layout, tree);
             let (coefficients, ranked) = (&self.coefficients, &mut room.ranked);
-            widest(BuildTables { site, counts, values: &values, coefficients, ranked, tables });
+            widest(BuildTables { site, counts, values: &values, coefficients, ranked, rows, tables });
         }
     }
 
@@ -201,10 +203,12 @@ impl<const D: usize> Ingredients<'_, D> {
         for first in (0..z.len()).step_by(BLOCK) {
             find_indices(pass, layout, z, first, slots, indices);
             let n = BLOCK.min(z.len() - first);
+            let weights = self.background.weights.map(|weights| &weights[first..]);
             for (counts, indices) in counts.iter_mut().zip(&*indices) {
                 for (r, &index) in indices[..n].iter().enumerate() {
                     let count = &mut counts[usize::from(index)];
-                    *count = count.plus(L::of(self.background.weight(first + r)));
+                    let weight = if L::EXACT { 1.0 } else { weights.map_or(1.0, |weights| weights[r]) };
+                    *count = count.plus(L::of(weight));
                 }
             }
         }
@@ -245,7 +249,7 @@ pub(super) fn find_indices<P: Pattern>(
     layout: &Layout,
     rows: &CodedRows,
     first: usize,
-    slots: &mut Vec<[P; BLOCK]>,
+    slots: &mut Slots<P>,
     out: &mut [[P; BLOCK]],
 ) {
     with_codes!(rows.codes(), codes => {
@@ -260,6 +264,7 @@ struct BuildTables<'a, L, const D: usize> {
     values: &'a [Values],
     coefficients: &'a Coefficients<D>,
     ranked: &'a mut Ranked<L>,
+    rows: usize,
     tables: &'a mut Tables,
 }
 
@@ -268,7 +273,7 @@ impl<L: Lane, const D: usize> Kernel for BuildTables<'_, L, D> {
 
     #[inline(always)]
     fn run(self) {
-        table::build(self.site, self.counts, self.values, self.coefficients, self.ranked, self.tables);
+        table::build(self.site, self.counts, self.values, self.coefficients, self.ranked, self.rows, self.tables);
     }
 }
 

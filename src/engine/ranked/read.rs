@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use super::layout::{Layout, Site, Step, Way};
 use super::pass::Built;
-use super::walk::meets;
+use super::walk::{Slots, meets};
 use crate::engine::cells::CellMap;
 use crate::engine::codes::BLOCK;
-use crate::simd::Kernel;
+use crate::simd::{ALIGNING, Kernel, aligned};
 
 /// Blocks of rows that go along together, at most.
 pub(super) const BLOCKS: usize = 8;
@@ -27,12 +27,14 @@ pub(super) fn pair(p: usize, q: usize) -> usize {
 pub(super) struct Gathering {
     /// Output by output and block by block: position by position, or pair of positions by pair of positions, the second
     /// not after the first. All zero between two passes.
-    gains: Vec<[f64; BLOCK]>,
+    gains: Vec<f64>,
     /// The players of the path.
     path: Vec<u32>,
+    /// Where the gains of each position, or pair of positions, are summed.
+    targets: Vec<u32>,
     /// The indices in the tables of the pass, block by block and item by item.
     pub(super) indices: Vec<[u16; BLOCK]>,
-    pub(super) slots: Vec<[u16; BLOCK]>,
+    pub(super) slots: Slots<u16>,
 }
 
 /// Reads all items of a pass for some blocks of rows.
@@ -42,10 +44,8 @@ pub(super) struct Read<'a> {
     pub(super) items: Range<u32>,
     /// What rows read at each item.
     pub(super) built: &'a Built,
-    /// Which of all rows the first block begins with.
+    /// The first of all blocks that is read, and how many are.
     pub(super) first: usize,
-    /// How many rows there are from there on.
-    pub(super) n: usize,
     pub(super) blocks: usize,
     pub(super) cells: CellMap,
     /// The first output of the tree, and how many are worked out.
@@ -64,9 +64,9 @@ impl Kernel for Read<'_> {
     #[inline(always)]
     fn run(mut self) {
         let (layout, way) = (self.layout, self.way);
-        let room = self.width * self.blocks * self.room();
+        let room = self.width * self.blocks * self.room() * BLOCK + ALIGNING;
         if self.gathering.gains.len() < room {
-            self.gathering.gains.resize(room, [0.0; BLOCK]);
+            self.gathering.gains.resize(room, 0.0);
         }
         let mut at = 0;
         self.gathering.path.clear();
@@ -85,7 +85,9 @@ impl Kernel for Read<'_> {
                     self.split(site);
                 }
                 Step::Leave => {
-                    self.settle();
+                    if !self.is_direct() {
+                        self.settle();
+                    }
                     self.gathering.path.pop();
                 }
             }
@@ -101,27 +103,41 @@ impl Read<'_> {
         if self.cells.order == 1 { positions } else { pair(positions, 0) }
     }
 
+    /// Whether rows add what they get to the sums of players at once. Pairs have too many sums for that, and a gain that
+    /// also counts for another output is added up by position first.
+    #[inline(always)]
+    fn is_direct(&self) -> bool {
+        self.cells.order == 1 && self.complement.is_none()
+    }
+
     #[inline(always)]
     fn split(&mut self, site: &Site) {
         let Some(item) = site.item(self.way) else { return };
         if !self.items.contains(&item) {
             return;
         }
-        let (at, items, room) = ((item - self.items.start) as usize, self.items.len(), self.room());
-        let Gathering { gains, indices, .. } = &mut *self.gathering;
-        let mut all = gains.chunks_exact_mut(room);
+        let (at, items, is_direct) = ((item - self.items.start) as usize, self.items.len(), self.is_direct());
+        let room = if is_direct { self.cells.count() } else { self.room() };
+        let Gathering { gains, path, targets, indices, .. } = &mut *self.gathering;
         for output in 0..self.width {
+            targets.clear();
+            if is_direct {
+                let cell =
+                    |&player: &u32| self.cells.number(player as usize, player as usize, self.output + output) as u32;
+                targets.extend(path.iter().map(cell));
+            } else {
+                targets.extend(0..if self.cells.order == 1 { path.len() } else { pair(path.len(), 0) } as u32);
+            }
             for block in 0..self.blocks {
-                let gains = all.next().expect("there is room for every block");
+                let all = if is_direct { &mut *self.sums } else { aligned(gains).as_chunks_mut::<BLOCK>().0 };
+                let start = if is_direct { block } else { output * self.blocks + block } * room;
+                let sums = &mut all[start..][..room];
                 match self.way {
                     Way::Ranked if self.cells.order == 1 => {
-                        self.built.tables[at].add(site, output, &indices[block * items + at], gains);
+                        self.built.tables[at].add(site, output, &indices[block * items + at], targets, sums);
                     }
-                    Way::Ranked => self.built.tables[at].add_pairs(site, output, &indices[block * items + at], gains),
-                    Way::Joined => {
-                        let n = BLOCK.min(self.n - block * BLOCK);
-                        self.built.joined[at].add(self.first + block * BLOCK, n, output, gains);
-                    }
+                    Way::Ranked => self.built.tables[at].add_pairs(site, output, &indices[block * items + at], sums),
+                    Way::Joined => self.built.joined[at].add(self.first + block, output, targets, sums),
                 }
             }
         }
@@ -134,7 +150,7 @@ impl Read<'_> {
         let Gathering { gains, path, .. } = &mut *self.gathering;
         let position = path.len() - 1;
         let (first, partners) = if self.cells.order == 1 { (position, 1) } else { (pair(position, 0), path.len()) };
-        let mut all = gains.chunks_exact_mut(room);
+        let mut all = aligned(gains).as_chunks_mut::<BLOCK>().0.chunks_exact_mut(room);
         for output in 0..self.width {
             for sums in self.sums.chunks_exact_mut(self.cells.count()) {
                 let gains = &mut all.next().expect("there is room for every block")[first..][..partners];

@@ -20,6 +20,7 @@ use super::counts::{CHUNK, Lane, Ranked, TILE};
 use super::layout::Site;
 use super::read::pair;
 use crate::engine::codes::BLOCK;
+use crate::simd::{Offsets, add_looked_up};
 
 /// What the sets of failed players are worth at a split: output after output, class after class.
 #[derive(Debug, Default)]
@@ -27,11 +28,19 @@ pub(super) struct Tables {
     /// A and D.
     own: Vec<[f64; 2]>,
     c: Vec<f64>,
+    /// What each position gets, if that is worked out once per entry instead of once per row.
+    gains: Vec<f64>,
+    in_advance: bool,
     /// For an index of pairs, all of [`Pair`].
     pairs: Vec<Pair>,
     /// Entries of one output, a power of two.
     entries: usize,
 }
+
+/// What an entry gives to all players is worked out in advance if there are so many rows per entry, and no more other
+/// players than this: larger tables would not stay in the cache.
+const READERS: usize = 4;
+const MOST_IN_ADVANCE: u32 = 8;
 
 /// A, C, D, $E_0$, $E_1$, $E_2$, $F_0$, $F_1$.
 type Pair = [f64; 8];
@@ -50,6 +59,7 @@ pub(super) fn build<L: Lane, const D: usize>(
     values: &[Values],
     coefficients: &Coefficients<D>,
     ranked: &mut Ranked<L>,
+    rows: usize,
     tables: &mut Tables,
 ) {
     let (size, classes) = (1_usize << site.others, site.classes());
@@ -72,6 +82,15 @@ pub(super) fn build<L: Lane, const D: usize>(
             }
         }
     }
+    tables.in_advance = D == moment::SINGLE && in_advance(site, rows);
+    if tables.in_advance {
+        tables.work_out(site, values.len());
+    }
+}
+
+/// Whether to work out what each entry gives to all players, because so many rows will read it.
+pub(super) fn in_advance(site: &Site, rows: usize) -> bool {
+    site.others <= MOST_IN_ADVANCE && READERS * site.entries() <= rows
 }
 
 /// Some patterns of a table.
@@ -106,20 +125,56 @@ impl Tables {
         }
     }
 
-    /// Adds what a block of rows with these indices gets, position by position.
+    /// Works out what each position gets, entry by entry: rows then read it with one index.
     #[inline(always)]
-    pub(super) fn add(&self, site: &Site, output: usize, indices: &[u16; BLOCK], gains: &mut [[f64; BLOCK]]) {
+    fn work_out(&mut self, site: &Site, outputs: usize) {
+        let (at, size, width) = (site.own as usize, 1 << site.others, site.others as usize + 1);
+        self.gains.resize(outputs * self.entries * width, 0.0);
+        for output in 0..outputs {
+            for class in 0..site.classes() {
+                let start = output * self.entries + class * size;
+                let (own, c) = (&self.own[start..][..size], &self.c[start..][..size]);
+                let gains = self.gains[start * width..][..size * width].chunks_exact_mut(width);
+                for (s, (gains, [whole, part])) in gains.zip(own).enumerate() {
+                    let (before, after) = gains.split_at_mut(at);
+                    for (position, gain) in before.iter_mut().enumerate() {
+                        *gain = whole - c[(s | 1 << position) & (size - 1)];
+                    }
+                    after[0] = *part;
+                    for (position, gain) in (at..).zip(&mut after[1..]) {
+                        *gain = whole - c[(s | 1 << position) & (size - 1)];
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds what a block of rows with these indices gets to the target of each position.
+    #[inline(always)]
+    pub(super) fn add(
+        &self,
+        site: &Site,
+        output: usize,
+        indices: &[u16; BLOCK],
+        targets: &[u32],
+        sums: &mut [[f64; BLOCK]],
+    ) {
         let (start, mask) = (output * self.entries, self.entries - 1);
+        if self.in_advance {
+            let offsets = Offsets::new(indices, targets.len() as u32);
+            return add_looked_up(sums, targets, &self.gains[start * targets.len()..], &offsets);
+        }
         let (own, c) = (&self.own[start..][..=mask], &self.c[start..][..=mask]);
         let (at, mut a) = (site.own as usize, [0.0; BLOCK]);
+        let sum = &mut sums[targets[at] as usize];
         for r in 0..BLOCK {
             let [whole, part] = own[usize::from(indices[r]) & mask];
             a[r] = whole;
-            gains[at][r] += part;
+            sum[r] += part;
         }
-        let (before, after) = gains[..=site.others as usize].split_at_mut(at);
-        add_others(before, 0, &a, c, indices);
-        add_others(&mut after[1..], at, &a, c, indices);
+        let (before, after) = targets.split_at(at);
+        add_others(sums, before, 0, &a, c, indices);
+        add_others(sums, &after[1..], at, &a, c, indices);
     }
 
     /// Adds what pairs of positions get, and each position by itself.
@@ -203,20 +258,30 @@ impl Tables {
 /// Adds `a - c` for players besides the split's own, whose bits in an index begin with `first`. Two players are served
 /// at a time, since both take the same index.
 #[inline(always)]
-fn add_others(gains: &mut [[f64; BLOCK]], first: usize, a: &[f64; BLOCK], c: &[f64], indices: &[u16; BLOCK]) {
-    let (mask, last) = (c.len() - 1, first + gains.len() - gains.len().min(1));
-    let (twos, rest) = gains.as_chunks_mut::<2>();
-    for (position, [one, two]) in (first..).step_by(2).zip(twos) {
+fn add_others(
+    sums: &mut [[f64; BLOCK]],
+    targets: &[u32],
+    first: usize,
+    a: &[f64; BLOCK],
+    c: &[f64],
+    indices: &[u16; BLOCK],
+) {
+    let mask = c.len() - 1;
+    let (twos, rest) = targets.as_chunks::<2>();
+    for (position, two) in (first..).step_by(2).zip(twos) {
         let bit = 1_usize << position;
+        let [one, two] =
+            sums.get_disjoint_mut(two.map(|target| target as usize)).expect("a path has every player once");
         for r in 0..BLOCK {
             let index = usize::from(indices[r]);
             one[r] += a[r] - c[(index | bit) & mask];
             two[r] += a[r] - c[(index | bit << 1) & mask];
         }
     }
-    for gains in rest {
+    for &target in rest {
+        let (sum, bit) = (&mut sums[target as usize], 1_usize << (first + targets.len() - 1));
         for r in 0..BLOCK {
-            gains[r] += a[r] - c[(usize::from(indices[r]) | 1 << last) & mask];
+            sum[r] += a[r] - c[(usize::from(indices[r]) | bit) & mask];
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::layout::{Layout, Site, Step, Way};
 use crate::engine::codes::{BLOCK, Code};
-use crate::simd::Kernel;
+use crate::simd::{Aligned, Kernel};
 
 /// An unsigned integer with a bit for each player of a path.
 pub(super) trait Pattern: Copy + Default + Eq + Send + Sync + std::ops::BitOr<Output = Self> {
@@ -41,6 +41,9 @@ macro_rules! pattern {
 }
 pattern!(u16 u32 u128);
 
+/// The patterns of a block of rows at the splits of a path.
+pub(super) type Slots<P> = Vec<Aligned<[P; BLOCK]>>;
+
 /// Finds the indices of a block of rows at splits: a bit for each of the other players that the row fails, then two bits for
 /// its class (0 left, 1 right, 2 failed the split's player further up).
 pub(super) struct Indices<'a, C, P> {
@@ -49,7 +52,7 @@ pub(super) struct Indices<'a, C, P> {
     pub(super) items: Range<u32>,
     /// The codes of the block.
     pub(super) codes: &'a [C],
-    pub(super) slots: &'a mut Vec<[P; BLOCK]>,
+    pub(super) slots: &'a mut Slots<P>,
     /// The indices at each split.
     pub(super) out: &'a mut [[P; BLOCK]],
 }
@@ -60,7 +63,7 @@ impl<C: Code, P: Pattern> Kernel for Indices<'_, C, P> {
     #[inline(always)]
     fn run(self) {
         let Self { layout, way, items, codes, slots, out } = self;
-        slots.resize(layout.slots.max(slots.len()), [P::default(); BLOCK]);
+        slots.resize(layout.slots.max(slots.len()), Aligned([P::default(); BLOCK]));
         let mut at = 0;
         while let Some(&step) = layout.steps.get(at) {
             at += 1;
@@ -102,7 +105,7 @@ fn column<'a, C: Code>(site: &Site, codes: &'a [C]) -> &'a [C; BLOCK] {
 
 /// The patterns of both children.
 #[inline(always)]
-fn descend<C: Code, P: Pattern>(site: &Site, codes: &[C], slots: &mut [[P; BLOCK]]) {
+fn descend<C: Code, P: Pattern>(site: &Site, codes: &[C], slots: &mut [Aligned<[P; BLOCK]>]) {
     let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
     let column = column(site, codes);
     let (above, below) = slots.split_at_mut(site.child_slot as usize);

@@ -1,22 +1,25 @@
-//! What the rows of a pass get at a split: rows with the same pattern have the same number, and get the same.
+//! What the rows of a pass get at a split: rows with the same index have the same number, and get the same.
 
 use crate::engine::codes::BLOCK;
+use crate::simd::{Offsets, add_looked_up};
 
 /// What each number is worth, and which number each row has.
 #[derive(Debug, Default)]
 pub(super) struct Worth {
-    /// For every row, the number of its index among the distinct ones.
-    pub(super) numbers: Vec<u32>,
+    /// For every row, the number of its index among the distinct ones. The last block is filled up with the first number.
+    pub(super) numbers: Vec<[u16; BLOCK]>,
     /// For every output and number, as many as there are positions, or pairs of them.
     pub(super) gains: Vec<f64>,
     distinct: usize,
+    /// How many positions, or pairs of positions, there are.
     width: usize,
 }
 
 impl Worth {
     /// Makes room for so many distinct indices, all of which get nothing at first.
     pub(super) fn begin(&mut self, distinct: usize, width: usize, outputs: usize) {
-        (self.distinct, self.width) = (distinct, width);
+        self.distinct = distinct;
+        self.width = width;
         self.gains.clear();
         self.gains.resize(outputs * distinct * width, 0.0);
     }
@@ -27,19 +30,10 @@ impl Worth {
         (output * self.distinct + number) * self.width
     }
 
-    /// Adds what `n` rows from `first` on get, position by position or pair of positions by pair of positions.
+    /// Adds what a block of rows gets to the target of each position, or pair of positions.
     #[inline(always)]
-    pub(super) fn add(&self, first: usize, n: usize, output: usize, gains: &mut [[f64; BLOCK]]) {
-        let numbers = &self.numbers[first..first + n];
-        let mut starts = [0; BLOCK];
-        for (start, &number) in starts.iter_mut().zip(numbers) {
-            *start = self.start(output, number as usize);
-        }
-        for (cell, gains) in gains[..self.width].iter_mut().enumerate() {
-            let all = &self.gains[cell..];
-            for (gain, &start) in gains[..n].iter_mut().zip(&starts) {
-                *gain += all[start];
-            }
-        }
+    pub(super) fn add(&self, block: usize, output: usize, targets: &[u32], sums: &mut [[f64; BLOCK]]) {
+        let offsets = Offsets::new(&self.numbers[block], self.width as u32);
+        add_looked_up(sums, targets, &self.gains[self.start(output, 0)..], &offsets);
     }
 }

@@ -96,18 +96,22 @@ impl<'a> AtLeaf<'a> {
         Self { gains, tree, by_position: vec![[0.0; LANES]; stride * SET], stride }
     }
 
-    /// Adds the gains at a position to its player.
+    /// Adds the gains at a position to its player, for the rows that met any background row at the split.
     #[inline(always)]
-    pub(super) fn settle(&mut self, position: usize, player: u32, sums: &mut [f64]) {
+    pub(super) fn settle(&mut self, position: usize, player: u32, split: &Level, sums: &mut [f64]) {
         let Task { compiled, index, .. } = *self.gains.task;
+        if index.order() != 1 || self.tree.width != 1 {
+            return;
+        }
         let cell = self.tree.players[player as usize] as usize * compiled.n_outputs + self.tree.output.first();
-        let gains = self.by_position[position / LANES..].iter_mut().step_by(self.stride);
-        let lane = position % LANES;
-        if index.order() == 1 && self.tree.width == 1 {
-            for (gain, sums) in gains.zip(sums.chunks_exact_mut(self.gains.cells)) {
-                sums[cell] += gain[lane];
-                gain[lane] = 0.0;
-            }
+        let (at, lane) = (position / LANES, position % LANES);
+        let mut rows = split.meeting();
+        while rows != 0 {
+            let x = rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            let gain = &mut self.by_position[x * self.stride + at][lane];
+            sums[x * self.gains.cells + cell] += *gain;
+            *gain = 0.0;
         }
     }
 

@@ -48,12 +48,23 @@ impl Level {
     }
 
     /// Goes one edge further down than `above`; the edge belongs to the path's `at`-th player, whose standing below it
-    /// is given. Returns whether any pair still meets.
+    /// is given. Returns whether any pair of the first `n` rows still meets.
     #[inline(always)]
-    pub(super) fn enter(&mut self, above: &Self, standing: &Standing, at: u32) -> bool {
+    pub(super) fn enter(&mut self, above: &Self, standing: &Standing, at: u32, n: usize) -> bool {
+        // The lengths of loops are constants, so that they become vector instructions and nothing else.
+        match n {
+            0..=8 => self.enter_rows::<8>(above, standing, at),
+            9..=16 => self.enter_rows::<16>(above, standing, at),
+            17..=32 => self.enter_rows::<32>(above, standing, at),
+            _ => self.enter_rows::<SET>(above, standing, at),
+        }
+    }
+
+    #[inline(always)]
+    fn enter_rows<const N: usize>(&mut self, above: &Self, standing: &Standing, at: u32) -> bool {
         let mut any = 0;
         for i in 0..SETS {
-            for x in 0..SET {
+            for x in 0..N {
                 let holds = (standing.x >> x & 1).wrapping_neg();
                 self.met[i][x] = above.met[i][x] & (standing.z[i] | holds);
                 any |= self.met[i][x];
@@ -63,7 +74,7 @@ impl Level {
             return false;
         }
         let bit = 1_u64 << at;
-        for x in 0..SET {
+        for x in 0..N {
             self.s_z[x] = above.s_z[x] | if standing.x >> x & 1 == 0 { bit } else { 0 };
         }
         for i in 0..SETS {

@@ -25,7 +25,7 @@ enum EdgeStep {
     /// Goes down an edge, from the level above.
     Enter { child: Child, player: u32, left: bool, level: u32, passing: Passing },
     /// Restores the edge's player as it stood before; `last` after the second of a split's edges.
-    Restore { position: u32, before: Option<Standing>, last: bool },
+    Restore { position: u32, before: Option<Standing>, last: bool, level: u32 },
 }
 
 impl Kernel for TreeWalk<'_> {
@@ -35,7 +35,7 @@ impl Kernel for TreeWalk<'_> {
     fn run(self) {
         let background = self.gains.background.rows;
         let Place::Split(root) = self.tree.root.place() else { return };
-        let mut way = Way::new(self.tree, self.x, self.x_set, background);
+        let mut way = Way::new(self.tree, self.x, self.x_set, self.n, background);
         let mut leaf = AtLeaf::new(self.gains, self.tree);
         for first in (0..background.n_sets()).step_by(SETS) {
             if self.progress.is_cancelled() {
@@ -50,21 +50,21 @@ impl Kernel for TreeWalk<'_> {
                     EdgeStep::Restore { position, before: Some(standing), .. } => {
                         way.path[position as usize] = standing;
                     }
-                    EdgeStep::Restore { position, before: None, last } => {
+                    EdgeStep::Restore { position, before: None, last, level } => {
                         let player = way.leave();
                         if last {
-                            leaf.settle(position as usize, player, self.sums);
+                            leaf.settle(position as usize, player, way.above(level), self.sums);
                         }
                     }
                     EdgeStep::Enter { child, player, left, level, passing } => {
                         let (standing, before, at) = way.standing(player, left, passing);
                         if !way.enter(standing, before, at, level as usize) {
                             if !left && before.is_none() {
-                                leaf.settle(at as usize, player, self.sums);
+                                leaf.settle(at as usize, player, way.above(level), self.sums);
                             }
                             continue;
                         }
-                        way.stack.push(EdgeStep::Restore { position: at, before, last: !left });
+                        way.stack.push(EdgeStep::Restore { position: at, before, last: !left, level });
                         match child.place() {
                             Place::Leaf(number) => {
                                 leaf.reached(number, &way.path, &way.levels[level as usize], first, self.sums);
@@ -93,6 +93,8 @@ struct Way<'a> {
     background: &'a CodedRows,
     /// The first of the background sets that go down the tree.
     first: usize,
+    /// How many rows there are.
+    n: usize,
     /// The nodes of the path, from the root down.
     levels: Vec<Level>,
     /// The distinct players of the path.
@@ -104,13 +106,14 @@ struct Way<'a> {
 
 impl<'a> Way<'a> {
     #[inline(always)]
-    fn new(tree: &'a CompiledTree, x: &'a CodedRows, x_set: usize, background: &'a CodedRows) -> Self {
+    fn new(tree: &'a CompiledTree, x: &'a CodedRows, x_set: usize, n: usize, background: &'a CodedRows) -> Self {
         Self {
             tree,
             x,
             x_set,
             background,
             first: 0,
+            n,
             levels: vec![Level::TOP],
             path: Vec::new(),
             position: vec![u32::MAX; tree.players.len()],
@@ -160,7 +163,7 @@ impl<'a> Way<'a> {
             self.levels.push(Level::TOP);
         }
         let (above, below) = self.levels.split_at_mut(level);
-        if !below[0].enter(&above[level - 1], &standing, at) {
+        if !below[0].enter(&above[level - 1], &standing, at, self.n) {
             return false;
         }
         if before.is_some() {
@@ -170,6 +173,12 @@ impl<'a> Way<'a> {
             self.path.push(standing);
         }
         true
+    }
+
+    /// The split that an edge leads down from.
+    #[inline(always)]
+    fn above(&self, level: u32) -> &Level {
+        &self.levels[level as usize - 1]
     }
 
     /// Takes the last player off the path.

@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use super::transform::Transform;
-use super::units::MAX_BITS;
 use super::{LeafGains, PatternForest, PatternWeights, TreeUnits};
 use crate::engine::cells::CellMap;
 use crate::engine::compiled::{Compiled, CompiledTree, Leaf};
@@ -33,6 +32,19 @@ impl RunTables {
         let (table, next) = (&self.tables[at], &self.tables[at + 1]);
         (&self.cells[table.cells..next.cells], &self.numbers[table.numbers..next.numbers])
     }
+
+    /// The units in stretches whose tables have about so many numbers, or one unit.
+    pub(super) fn stretches(&self, numbers: usize) -> impl Iterator<Item = Range<usize>> + '_ {
+        let start_of = |unit: usize| self.tables[unit - self.units.start].numbers;
+        let mut next = self.units.start;
+        std::iter::from_fn(move || {
+            let first = next;
+            while next < self.units.end && start_of(next) - start_of(first) < numbers {
+                next += 1;
+            }
+            (first < next).then_some(first..next)
+        })
+    }
 }
 
 /// Where the table of a unit begins; one more entry says where the last table ends.
@@ -57,6 +69,8 @@ pub(crate) struct Ingredients<'a> {
     pub(crate) compiled: &'a Compiled,
     pub(crate) weights: &'a PatternWeights<'a>,
     pub(crate) index: Index,
+    /// The index of leaves with 0, 1, 2, ... players.
+    pub(crate) integrals: &'a [Integral],
     /// What leaves give, if that is not what the index says; for an index of single players.
     pub(crate) instead: Option<&'a dyn LeafGains>,
 }
@@ -72,7 +86,6 @@ impl Ingredients<'_> {
         let bytes = size as u128 * 8;
         numbers.try_reserve_exact(size).map_err(|_| Error::Memory { what: "the pattern tables".into(), bytes })?;
         numbers.resize(size, 0.0);
-        let integrals: Vec<Integral> = (0..=MAX_BITS as usize).map(|k| self.index.integral(k)).collect();
         let mut tables = Vec::with_capacity(units.len() + 1);
         let mut cells = Vec::new();
         let mut start = 0;
@@ -86,7 +99,7 @@ impl Ingredients<'_> {
                 tree,
                 number,
                 weights: self.weights,
-                integrals: &integrals,
+                integrals: self.integrals,
                 instead: self.instead,
                 width: unit_cells.len(),
                 numbers: &mut numbers[start..end],

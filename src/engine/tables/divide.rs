@@ -53,11 +53,12 @@ impl Units {
                     let split = &tree.splits[n];
                     let (position, fresh) = path.enter(split.player);
                     let here = this.program.len();
+                    let bit = 1 << position;
                     this.program.push(Instruction::Split {
                         at,
                         test: split.test,
-                        bit: 1 << position,
-                        fresh,
+                        bit,
+                        fresh: if fresh { bit } else { 0 },
                         level,
                         end: 0,
                         end_unit: 0,

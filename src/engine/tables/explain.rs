@@ -7,21 +7,29 @@ use std::ops::Range;
 
 use super::build::{Ingredients, RunTables, unit_size};
 use super::outcomes::{Slots, UnitVisitor, outcomes};
+use super::units::MAX_BITS;
 use super::{LeafGains, PatternForest, PatternWeights};
 use crate::engine::cells::CellMap;
 use crate::engine::codes::{Code, RowSource, of_width};
 use crate::engine::task::Task;
 use crate::error::Result;
-use crate::simd::{Kernel, Offsets, add_looked_up, middling, prefetch};
+use crate::index::Integral;
+use crate::simd::{Kernel, Offsets, add_looked_up, prefetch, widest};
 
 /// Numbers in the tables of a run of units, about: few enough that threads can share out the runs.
 const RUN: usize = 1 << 18;
+/// Numbers in the tables of a stretch of units, about: few enough to stay in the second-level cache while a chunk of rows
+/// looks them up.
+const STRETCH: usize = 1 << 15;
 /// Numbers of the tables that are built, used and dropped together.
 const BATCH: usize = 1 << 24;
 /// Runs whose cells are on their way from memory together while a single row is explained.
 const AHEAD: usize = 8;
-/// Bytes of sums that a thread works on at a time.
-const CHUNK_BYTES: usize = 1 << 18;
+/// Bytes of sums that a thread works on at a time. The tables may be much larger than any cache, and every chunk of rows
+/// reads all of them from memory, so there should be few chunks.
+const CHUNK_BYTES: usize = 1 << 22;
+/// Blocks of a chunk, at most.
+const BLOCKS: usize = 128;
 
 /// The tables of one index, kept to explain rows again and again.
 #[derive(Debug)]
@@ -76,7 +84,9 @@ impl PatternTables {
         batch: &[UnitRun],
         instead: Option<&dyn LeafGains>,
     ) -> Result<Self> {
-        let ingredients = Ingredients { forest, compiled: task.compiled, weights, index: task.index, instead };
+        let integrals: Vec<Integral> = (0..=MAX_BITS as usize).map(|k| task.index.integral(k)).collect();
+        let (compiled, index, integrals) = (task.compiled, task.index, &integrals[..]);
+        let ingredients = Ingredients { forest, compiled, weights, index, integrals, instead };
         task.job.progress.begin(batch.len());
         let runs = task.job.workers.map(batch.len(), |i| {
             task.job.progress.step()?;
@@ -137,7 +147,7 @@ impl RowPass<'_> {
         if row_cells == 0 {
             return Ok(());
         }
-        let blocks = (CHUNK_BYTES / (self.cells.count() * R * 8)).clamp(1, 16);
+        let blocks = (CHUNK_BYTES / (self.cells.count() * R * 8)).clamp(1, BLOCKS);
         let chunk = (blocks * R).min(n.div_ceil(job.workers.threads()).next_multiple_of(R));
         job.progress.begin(n.div_ceil(chunk));
         job.workers.fill(out, chunk * row_cells, |i, out| {
@@ -160,12 +170,12 @@ impl RowPass<'_> {
         if !self.zeros {
             self.cells.exchange(&mut sums, out, |sum, cell| *sum = *cell);
         }
-        middling(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
+        widest(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
         self.cells.exchange(&mut sums, out, |sum, cell| *cell = *sum);
     }
 }
 
-/// A few blocks of rows through all runs.
+/// Some blocks of rows through all runs.
 struct ExplainBlocks<'a, C, const R: usize> {
     pass: &'a RowPass<'a>,
     codes: &'a [C],
@@ -184,10 +194,15 @@ impl<C: Code, const R: usize> Kernel for ExplainBlocks<'_, C, R> {
         let n_cells = self.pass.cells.count();
         let mut slots = Slots::<R>::new();
         for run in self.pass.runs {
+            if self.pass.task.job.progress.is_cancelled() {
+                return;
+            }
             let tree = self.pass.forest.tree(run.tree);
-            for (block, sums) in self.sums.chunks_exact_mut(n_cells).enumerate() {
-                let codes = &self.codes[block * self.block_codes..][..self.block_codes];
-                outcomes(&tree.units, run.units.clone(), codes, &mut slots, &mut LookUp { run, sums });
+            for units in run.stretches(STRETCH) {
+                for (block, sums) in self.sums.chunks_exact_mut(n_cells).enumerate() {
+                    let codes = &self.codes[block * self.block_codes..][..self.block_codes];
+                    outcomes(&tree.units, units.clone(), codes, &mut slots, &mut LookUp { run, sums });
+                }
             }
         }
     }
@@ -199,40 +214,36 @@ impl<C: Code, const R: usize> ExplainBlocks<'_, C, R> {
     #[inline(always)]
     fn one_row(self) {
         let mut slots = Slots::<R>::new();
-        let mut starts = Vec::new();
+        let mut found = Vec::new();
         for runs in self.pass.runs.chunks(AHEAD) {
-            starts.clear();
+            found.clear();
             for run in runs {
                 let units = &self.pass.forest.tree(run.tree).units;
-                outcomes(units, run.units.clone(), self.codes, &mut slots, &mut Fetch { run, starts: &mut starts });
+                outcomes(units, run.units.clone(), self.codes, &mut slots, &mut Fetch { run, found: &mut found });
             }
-            let mut starts = starts.iter();
-            for run in runs {
-                for (unit, &start) in run.units.clone().zip(starts.by_ref()) {
-                    let (cells, numbers) = run.table(unit);
-                    for (&cell, number) in cells.iter().zip(&numbers[start..]) {
-                        self.sums[cell as usize][0] += number;
-                    }
+            for (cells, numbers) in &found {
+                for (&cell, number) in cells.iter().zip(*numbers) {
+                    self.sums[cell as usize][0] += number;
                 }
             }
         }
     }
 }
 
-/// Notes where the numbers of a single row begin in the table of each unit, and asks for them.
-struct Fetch<'a> {
+/// Finds the cells of each unit and the numbers that a single row gets there, and asks for the numbers.
+struct Fetch<'a, 'f> {
     run: &'a RunTables,
-    starts: &'a mut Vec<usize>,
+    found: &'f mut Vec<(&'a [u32], &'a [f64])>,
 }
 
-impl<const R: usize> UnitVisitor<R> for Fetch<'_> {
+impl<const R: usize> UnitVisitor<R> for Fetch<'_, '_> {
     #[inline(always)]
     fn unit(&mut self, unit: usize, outcomes: &[u16; R]) {
         let (cells, numbers) = self.run.table(unit);
         let start = usize::from(outcomes[0]) * cells.len();
         prefetch(numbers, start);
         prefetch(numbers, start + cells.len().saturating_sub(1));
-        self.starts.push(start);
+        self.found.push((cells, &numbers[start..start + cells.len()]));
     }
 }
 
@@ -247,8 +258,6 @@ impl<const R: usize> UnitVisitor<R> for LookUp<'_, R> {
     fn unit(&mut self, unit: usize, outcomes: &[u16; R]) {
         let (cells, numbers) = self.run.table(unit);
         let offsets = Offsets::new(outcomes, cells.len() as u32);
-        for (column, &cell) in cells.iter().enumerate() {
-            add_looked_up(&mut self.sums[cell as usize], numbers, &offsets, column);
-        }
+        add_looked_up(self.sums, cells, numbers, &offsets);
     }
 }

@@ -3,6 +3,7 @@
 //! Patterns go down the tree one block of rows at a time: one comparison of a column of codes gives the patterns of both
 //! children for all rows, without a branch, for 16 or 32 rows per instruction.
 
+use std::hint::select_unpredictable;
 use std::ops::Range;
 
 use super::units::{Decision, Instruction, Slot, Units};
@@ -78,22 +79,14 @@ fn descend<const R: usize>(
     pattern: &[u16; R],
     passes: impl Fn(usize) -> bool,
     bit: u16,
-    fresh: bool,
+    fresh: u16,
     left: &mut [u16; R],
     right: &mut [u16; R],
 ) {
-    if fresh {
-        for r in 0..R {
-            let passed = if passes(r) { bit } else { 0 };
-            left[r] = pattern[r] | passed;
-            right[r] = pattern[r] | (bit ^ passed);
-        }
-    } else {
-        for r in 0..R {
-            let passed = if passes(r) { bit } else { 0 };
-            left[r] = pattern[r] & (passed | !bit);
-            right[r] = pattern[r] & !passed;
-        }
+    for r in 0..R {
+        let (before, passed) = (pattern[r] | fresh, if passes(r) { bit } else { 0 });
+        left[r] = before & (passed | !bit);
+        right[r] = before & !passed;
     }
 }
 
@@ -101,6 +94,7 @@ fn descend<const R: usize>(
 fn decide<C: Code, const R: usize>(outcomes: &mut [u16; R], codes: &[C], decision: &Decision) {
     let passes = passing::<C, R>(codes, decision.test);
     for (r, outcome) in outcomes.iter_mut().enumerate() {
-        *outcome |= if passes(r) { decision.bit } else { 0 };
+        // For a single row, the compiler would make a branch of it.
+        *outcome |= select_unpredictable(passes(r), decision.bit, 0);
     }
 }

@@ -19,8 +19,8 @@ pub(super) enum Instruction {
         test: CodeTest,
         /// The bit of the split's player.
         bit: u16,
-        /// Whether the player is on the path for the first time.
-        fresh: bool,
+        /// The same bit if the player is on the path for the first time, and so has satisfied all splits before; 0 if not.
+        fresh: u16,
         /// Where the children's patterns go: `Slot::left(level)` and `Slot::right(level)`.
         level: u32,
         /// The first instruction after this subtree.
