@@ -1,13 +1,15 @@
-//! Paths of 1 to 40 players: ranked counts and the distinct patterns that meet, against the other engines.
+//! Paths of 1 to 40 players: every engine against the definition, and against the others.
 
 use arborshap::forest::{Node, Output, Split, Tree};
 use arborshap::{Engine, Forest, Index, Job, Players};
 use proptest::prelude::*;
 
+use crate::support::caterpillars::Caterpillar;
 use crate::support::choices::{Choices, cases, choices};
-use crate::support::engines::{INDICES, assert_close, assert_same, explain};
-use crate::support::forests::{LARGEST_VALUE, Parts, deep_parts};
+use crate::support::engines::{ENGINES, INDICES, assert_close, assert_same, explain, explainer};
+use crate::support::forests::{LARGEST_VALUE, Parts, bushy_parts, deep_parts};
 use crate::support::inputs::{Case, Matrix, matrix};
+use crate::support::oracle::{Game, assert_definition};
 
 const SCALE: f64 = 5.0 * LARGEST_VALUE;
 
@@ -24,9 +26,15 @@ fn similar(c: &mut Choices, forest: &Forest, first: &Matrix, n: usize) -> Matrix
     Matrix::new(cells.collect(), first.width)
 }
 
+/// One or two trees of one long path each.
 fn deep(c: &mut Choices, n: usize, m: usize) -> Case {
     let (n_features, n_outputs) = (1 + c.below(40), 1 + c.below(3));
     let trees = (0..=c.below(2)).map(|_| deep_parts(c, n_features, n_outputs).tree()).collect();
+    rows_of(c, trees, n_features, n_outputs, n, m)
+}
+
+/// Some rows of a forest, now and then with weights, and with groups.
+fn rows_of(c: &mut Choices, trees: Vec<Tree>, n_features: usize, n_outputs: usize, n: usize, m: usize) -> Case {
     let forest = Forest::new(trees, n_features, vec![0.5; n_outputs]).expect("the generator makes valid forests");
     let first = matrix(c, &forest, 1, false);
     let (x, z) = (similar(c, &forest, &first, n), similar(c, &forest, &first, m));
@@ -70,6 +78,72 @@ proptest! {
     fn engines_agree_on_deep_trees(mut c in choices()) {
         let (n, m) = (c.of(&[1, 5, 127, 130]), c.of(&[1, 7, 128, 131]));
         engines_agree(&deep(&mut c, n, m));
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(40))]
+
+    /// Up to twelve players on a path, against the sum over all coalitions.
+    #[test]
+    fn longer_paths_equal_the_definition(mut c in choices()) {
+        let (n_features, n_outputs) = (7 + c.below(6), 1 + c.below(3));
+        let trees = (0..=c.below(2)).map(|_| deep_parts(&mut c, n_features, n_outputs).tree()).collect();
+        let (n, m) = (1 + c.below(2), 1 + c.below(6));
+        let case = rows_of(&mut c, trees, n_features, n_outputs, n, m);
+        let (x, z, weights) = (case.x.rows(), case.z.rows(), case.weights.as_deref());
+        let games: Vec<Game> =
+            (0..n).map(|row| Game::new(&case.forest, &case.players, &x, row, &z, weights)).collect();
+        assert_definition(&case.explainer(), &case.x, &games, SCALE);
+    }
+}
+
+/// Every number of players, every index and every engine, against what each pair of rows gets at each leaf.
+#[test]
+fn one_to_forty_players_on_a_path() {
+    let mut c = Choices::fixed(41, 500_000);
+    for n_features in 1..=40 {
+        // Many outputs of many pairs take a while; bushy trees have them.
+        let (widths, depth) = (if n_features <= 14 { [1, 3, 11] } else { [1, 1, 2] }, n_features + c.below(8));
+        let width = c.of(&widths);
+        let trees: Vec<Caterpillar> =
+            (0..=n_features % 2).map(|_| Caterpillar::new(&mut c, n_features, depth, width)).collect();
+        let all = trees.iter().map(Caterpillar::tree).collect();
+        let Case { forest, x, z, weights, .. } = rows_of(&mut c, all, n_features, width, 4, 9);
+        let total: f64 = weights.as_ref().map_or(9.0, |weights| weights.iter().sum());
+        let share = |z: usize| weights.as_ref().map_or(1.0, |weights| weights[z]) / total;
+        let halves: Vec<u32> = (0..n_features as u32).map(|feature| feature / 2).collect();
+        let grouped = Players::grouped(halves, n_features.div_ceil(2)).expect("a map in range");
+        for players in [Players::single(n_features), grouped] {
+            let explainer = explainer(&forest, &players, &z, weights.as_deref());
+            for index in INDICES {
+                let cells = players.count().pow(index.order()) * width;
+                let mut want = vec![0.0; x.len * cells];
+                for (row, want) in want.chunks_exact_mut(cells).enumerate() {
+                    for (tree, other) in trees.iter().flat_map(|tree| (0..z.len).map(move |other| (tree, other))) {
+                        let (ours, theirs) = (|f| x.rows().get(row, f), |f| z.rows().get(other, f));
+                        tree.add_against(index, ours, (theirs, share(other)), &players, want);
+                    }
+                }
+                for engine in ENGINES {
+                    let got = explain(engine, &explainer, &x, index, 1);
+                    assert_close(&got, &want, SCALE, &format!("{n_features} features, {index:?} by {engine:?}"));
+                }
+            }
+        }
+    }
+}
+
+/// Many leaves, whose paths have few and many players side by side: one tree goes several ways, in several passes.
+#[test]
+fn engines_agree_on_bushy_trees() {
+    for (seed, n_features, n_outputs, splits) in [(0, 6, 1, 300), (1, 20, 1, 300), (2, 40, 3, 200), (3, 30, 12, 120)] {
+        let mut c = Choices::fixed(80 + seed, 400_000);
+        let trees = (0..3).map(|_| bushy_parts(&mut c, n_features, n_outputs, splits).tree()).collect();
+        let mut case = rows_of(&mut c, trees, n_features, n_outputs, 140, 300);
+        engines_agree(&case);
+        case.weights = Some((0..300).map(|row| 0.25 + f64::from(row % 5)).collect());
+        engines_agree(&case);
     }
 }
 
@@ -170,6 +244,23 @@ fn counts_of_leaves_alone() {
                 let some = explain(Engine::Counts, &explainer, &case.x.select(&rows), index, 1);
                 assert_same(&some, &all[start * cells..][..len * cells], &format!("{index:?}, rows from {start}"));
             }
+        }
+    }
+}
+
+/// The same with so many background rows that they pay for leaves of 16 players and more even without weights.
+#[test]
+fn counts_of_leaves_with_many_background_rows() {
+    let mut c = Choices::fixed(60, 4_000_000);
+    let trees = (0..2).map(|_| deep_parts(&mut c, 20, 2).tree()).collect();
+    let mut case = rows_of(&mut c, trees, 20, 2, 70, 20_000);
+    for weighted in [false, true] {
+        case.weights = weighted.then(|| (0..20_000).map(|row| 0.5 + f64::from(row % 3)).collect());
+        let explainer = case.explainer();
+        for index in [Index::Shapley, Index::Banzhaf] {
+            let want = explain(Engine::Sparse, &explainer, &case.x, index, 2);
+            let got = explain(Engine::Counts, &explainer, &case.x, index, 2);
+            assert_close(&got, &want, SCALE, &format!("{index:?}, weights: {weighted}"));
         }
     }
 }

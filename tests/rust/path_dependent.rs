@@ -1,7 +1,7 @@
 //! Without a background: a player that has not joined follows the training rows, by the share that went each way.
 
 use arborshap::forest::{Node, Output, Split, Tree};
-use arborshap::{Explainer, Forest, Index, Job, Players};
+use arborshap::{Engine, Explainer, Forest, Index, Job, Players};
 use proptest::prelude::*;
 
 use crate::support::choices::{Choices, cases, choices};
@@ -156,6 +156,36 @@ fn any_number_of_threads_and_any_batch() {
                 assert_close(&got, &alone[row * cells..][..cells], SCALE, "a row by itself");
             }
         }
+    }
+}
+
+/// What is worked out once for a tree is worked out again for every block of rows if the tree has many outputs.
+#[test]
+fn an_output_does_not_depend_on_how_many_there_are() {
+    let (depth, outputs, n_features) = (12_u32, 12_usize, 9_usize);
+    let n_splits = (1_u32 << depth) - 1;
+    let mut c = Choices::fixed(23, 100_000);
+    let mut nodes: Vec<Node> = (0..n_splits)
+        .map(|n| Node::Split(Split::at(c.below(n_features) as u32, c.below(7) as f64 / 2.0, 2 * n + 1, 2 * n + 2)))
+        .collect();
+    nodes.extend((0..=n_splits).map(Node::Leaf));
+    let values: Vec<f64> =
+        (0..=n_splits as usize).flat_map(|i| (0..outputs).map(move |k| (i * (k + 3) % 17) as f64)).collect();
+    let mut cover = vec![1.0; nodes.len()];
+    for n in (0..n_splits as usize).rev() {
+        cover[n] = cover[2 * n + 1] * c.of(&[0.5, 1.0, 3.0]) + cover[2 * n + 2];
+    }
+    let explained = |values: Vec<f64>, outputs: usize| {
+        let tree = Tree::new(nodes.clone(), values, Output::All).with_cover(cover.clone());
+        let forest = Forest::new(vec![tree], n_features, vec![0.0; outputs]).expect("a valid tree");
+        let x = Matrix::new((0..100 * n_features).map(|i| (i * i % 11) as f64 / 3.0).collect(), n_features);
+        explain(Engine::Traversal, &explainer(&forest, &Players::single(n_features)), &x, Index::Shapley, 1)
+    };
+    let all = explained(values.clone(), outputs);
+    for k in [0, outputs - 1] {
+        let alone = explained(values.iter().skip(k).step_by(outputs).copied().collect(), 1);
+        let among: Vec<f64> = all.iter().skip(k).step_by(outputs).copied().collect();
+        assert_same(&among, &alone, "an output by itself");
     }
 }
 

@@ -3,7 +3,8 @@
 //! Arrays go node after node, and row after row within a node. The rows of a block are filled up to a multiple of
 //! [`LANES`], so that no loop has a remainder.
 
-use super::nodes::Chance;
+use super::nodes::{Chance, MOST_NODES};
+use crate::simd::{TwoSides, join_wide};
 
 /// Rows come in multiples of this.
 pub(super) const LANES: usize = 16;
@@ -70,37 +71,6 @@ pub(super) fn down(above: &[f64], chances: &[Chance], share: f64, follow: &[f64]
     }
 }
 
-/// Sums `slope * product` over the nodes, at a split below a side: if the children of that split are leaves, what its
-/// player gains is proportional to it.
-#[inline(always)]
-pub(super) fn down_to_leaves(
-    above: &[f64],
-    chances: &[Chance],
-    share: f64,
-    follow: &[f64],
-    below: &[Chance],
-    sums: &mut [f64],
-) {
-    sums.fill(0.0);
-    for ((above, chance), below) in above.chunks_exact(follow.len()).zip(chances).zip(below) {
-        let (absent, joined, slope) = (chance.absent * share, chance.joined, below.slope);
-        for ((sum, above), follow) in sums.iter_mut().zip(above).zip(follow) {
-            *sum += slope * (above * (absent + joined * follow));
-        }
-    }
-}
-
-/// What two leaves are worth to the split above them: `mean` to rows whose player has not joined, `here` to the others.
-#[inline(always)]
-pub(super) fn leaves(chances: &[Chance], mean: f64, here: &[f64], out: &mut [f64]) {
-    for (out, chance) in out.chunks_exact_mut(here.len()).zip(chances) {
-        let (absent, joined) = (chance.absent * mean, chance.joined);
-        for (out, here) in out.iter_mut().zip(here) {
-            *out = absent + joined * here;
-        }
-    }
-}
-
 /// What the sides of a split are worth: numbers for leaves, arrays for subtrees.
 pub(super) struct Sides<'a> {
     pub(super) leaves: [Option<f64>; 2],
@@ -154,6 +124,14 @@ impl Split<'_> {
     /// its sum over the nodes, or node by node.
     #[inline(always)]
     pub(super) fn up<const SUM: bool>(&self, sides: &Sides<'_>, out: &mut [f64], gains: &mut [f64]) {
+        if SUM && self.up_wide(sides, out, gains) {
+            return;
+        }
+        self.up_plain::<SUM>(sides, out, gains);
+    }
+
+    #[inline(always)]
+    fn up_plain<const SUM: bool>(&self, sides: &Sides<'_>, out: &mut [f64], gains: &mut [f64]) {
         let [left, right] = sides.subtrees;
         match sides.leaves {
             [None, None] => self.between::<SUM>(left, right, out, gains),
@@ -161,6 +139,19 @@ impl Split<'_> {
             [None, Some(right)] => self.between::<SUM>(left, right, out, gains),
             [Some(left), Some(right)] => self.between::<SUM>(left, right, out, gains),
         }
+    }
+
+    /// The sum over the nodes, if the machine has the instructions for it. The bits are the same.
+    #[inline(always)]
+    fn up_wide(&self, sides: &Sides<'_>, out: &mut [f64], gains: &mut [f64]) -> bool {
+        let mut edges = [[0.0; 4]; MOST_NODES];
+        for (edge, chance) in edges.iter_mut().zip(self.chances) {
+            let [left, right] = self.shares.map(|share| chance.absent * share);
+            *edge = [left, right, chance.joined, chance.slope];
+        }
+        let Sides { leaves, subtrees } = *sides;
+        let edges = &edges[..self.chances.len()];
+        join_wide(TwoSides { products: self.products, edges, follow: self.follow, leaves, subtrees }, out, gains)
     }
 
     #[inline(always)]
@@ -182,6 +173,36 @@ impl Split<'_> {
                 out[r] = to_left * left + to_right * right;
                 let gain = slope * product[r] * (left - right);
                 gains[r] = if SUM { gains[r] + gain } else { gain };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_instructions_give_the_same_bits() {
+        let number = |i: usize| ((i * 7 + 3) % 31) as f64 / 7.0 - 1.6;
+        for (rows, nodes) in [(16, 1), (32, 6), (48, 3), (64, MOST_NODES)] {
+            let array = |start: usize, len: usize| (start..start + len).map(number).collect::<Vec<f64>>();
+            let (products, left, right) = (array(0, nodes * rows), array(5, nodes * rows), array(9, nodes * rows));
+            let follow = [array(1, rows), array(4, rows)];
+            let chances: Vec<Chance> =
+                (0..nodes).map(|q| Chance { absent: number(q), joined: number(q + 8), slope: number(q + 2) }).collect();
+            let follow = [&follow[0][..], &follow[1]];
+            let split = Split { products: &products, chances: &chances, shares: [0.3, 0.7], follow };
+            for leaves in [[None, None], [Some(0.1), None], [None, Some(0.2)], [Some(0.1), Some(0.2)]] {
+                let sides = Sides { leaves, subtrees: [&left, &right] };
+                let run = |plain: bool| {
+                    let (mut out, mut gains) = (vec![0.0; nodes * rows], vec![0.0; rows]);
+                    if plain || !split.up_wide(&sides, &mut out, &mut gains) {
+                        split.up_plain::<true>(&sides, &mut out, &mut gains);
+                    }
+                    out.into_iter().chain(gains).map(f64::to_bits).collect::<Vec<u64>>()
+                };
+                assert_eq!(run(true), run(false));
             }
         }
     }

@@ -25,12 +25,14 @@
 //! | `nodes` | the quadrature nodes, and how likely players have joined at each |
 //! | `lanes` | the loops over nodes and rows |
 //! | `levels` | what a walk knows at each level of the tree |
+//! | `bottoms` | the lowest subtrees, whose splits have few outcomes together |
 //! | `walk` | one walk of a tree |
 //! | `pairs` | what a split gives to pairs of players |
 //! | `sums` | what players have gained |
 //! | `block` | a block of rows, tree after tree |
 
 mod block;
+mod bottoms;
 mod lanes;
 mod levels;
 mod nodes;
@@ -39,13 +41,13 @@ mod path;
 mod sums;
 mod walk;
 
-use block::{BlockWalk, TreeRule, block_rows};
-use path::{OnPath, descend};
-use sums::{Cells, Sums};
+use block::{Block, Blocks, TreeRule, TreeWalk};
+use path::descend;
+use sums::Cells;
 use walk::Room;
 
 use super::codes::CodedRows;
-use super::compiled::{Compiled, CompiledTree, Leaf};
+use super::compiled::{Compiled, CompiledTree, Leaf, Place};
 use super::task::Task;
 use crate::error::Result;
 use crate::simd::widest;
@@ -53,7 +55,12 @@ use crate::simd::widest;
 /// The ratios $r_j$ of every leaf, for the distinct players of its path in the order in which they appear.
 pub(crate) fn path_ratios(tree: &CompiledTree) -> Vec<Vec<f64>> {
     let mut ratios = vec![Vec::new(); tree.n_leaves()];
-    descend(tree, |leaf, path| ratios[leaf] = path.iter().map(|p| p.ratio).collect());
+    descend(tree, |place, path| {
+        if let Place::Leaf(leaf) = place {
+            ratios[leaf] = path.iter().map(|p| p.ratio).collect();
+        }
+        true
+    });
     ratios
 }
 
@@ -61,11 +68,13 @@ pub(crate) fn path_ratios(tree: &CompiledTree) -> Vec<Vec<f64>> {
 pub(crate) fn expected_value(compiled: &Compiled, base: &[f64]) -> Vec<f64> {
     let mut expected = base.to_vec();
     for tree in &compiled.trees {
-        let mut add = |number: usize, path: &[OnPath]| {
-            let chance = path.iter().map(|p| p.ratio).product();
-            Leaf::of(tree, number).add(chance, &mut expected, 0, compiled.n_outputs);
-        };
-        descend(tree, &mut add);
+        descend(tree, |place, path| {
+            if let Place::Leaf(leaf) = place {
+                let chance = path.iter().map(|p| p.ratio).product();
+                Leaf::of(tree, leaf).add(chance, &mut expected, 0, compiled.n_outputs);
+            }
+            true
+        });
     }
     expected
 }
@@ -78,20 +87,25 @@ pub(crate) fn explain(task: &Task<'_>, out: &mut [f64]) -> Result<()> {
     let trees = || trees.iter().map(|&t| &compiled.trees[t]);
     let cells = &Cells::new(compiled, trees(), index);
     let rules: Vec<TreeRule<'_>> = trees().map(|tree| TreeRule::new(tree, index, cells)).collect();
-    let block = block_rows(task, &rules, cells);
-    job.progress.begin(rows.len().div_ceil(block));
-    job.workers.fill(out, block * row_cells, |number, out| {
-        let len = out.len() / row_cells;
-        let mut sums = Sums::new(cells, len);
+    let Blocks { rows: block, together } = Blocks::new(task, &rules, cells);
+    let run = block * together;
+    job.progress.begin(rows.len().div_ceil(run));
+    job.workers.fill(out, run * row_cells, |number, out| {
+        let mut blocks: Vec<Block<'_>> = out
+            .chunks(block * row_cells)
+            .enumerate()
+            .map(|(i, out)| Block::new(number * run + i * block, out.len() / row_cells, cells))
+            .collect();
         let (mut left, mut room) = (Vec::new(), Room::default());
         for rule in &rules {
-            let first = number * block;
-            widest(BlockWalk { rule, x, first, len, left: &mut left, room: &mut room, sums: &mut sums });
+            widest(TreeWalk { rule, x, left: &mut left, room: &mut room, blocks: &mut blocks });
             if job.progress.is_cancelled() {
                 break;
             }
         }
-        sums.add_to(out, row_cells);
+        for (block, out) in blocks.iter().zip(out.chunks_mut(block * row_cells)) {
+            block.sums.add_to(out, row_cells);
+        }
         job.progress.step()
     })
 }

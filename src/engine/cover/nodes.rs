@@ -4,7 +4,7 @@ use crate::index::{Diagonal, Integral};
 
 /// If there are more nodes than this, the tree is walked several times, so that the memory of a walk grows with the
 /// depth alone.
-const MOST_NODES: usize = 16;
+pub(super) const MOST_NODES: usize = 16;
 
 /// A factor below this counts as 0, because quotients with it would leave the range of float64.
 const NO_RATIO: f64 = 1e-100;
@@ -99,7 +99,13 @@ impl<'a> Nodes<'a> {
         Self { all, fresh: all.iter().map(|node| node.chance(1.0)).collect() }
     }
 
-    /// How likely a player with this ratio has joined, node by node.
+    /// How likely a player with this ratio has joined, at one node.
+    #[inline(always)]
+    pub(super) fn chance(&self, node: usize, ratio: f64) -> Chance {
+        if ratio >= 1.0 { self.fresh[node] } else { self.all[node].chance(ratio) }
+    }
+
+    /// The same node by node.
     #[inline(always)]
     pub(super) fn chances(&self, ratio: f64, out: &mut [Chance]) {
         if ratio >= 1.0 {

@@ -5,7 +5,7 @@ use crate::engine::compiled::{Child, CompiledTree, Place};
 /// A player on the path, and the product of the shares of its edges.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OnPath {
-    player: u32,
+    pub(super) player: u32,
     pub(super) ratio: f64,
 }
 
@@ -15,20 +15,22 @@ enum PathStep {
     Restore { at: usize, before: Option<OnPath> },
 }
 
-/// Visits every leaf with the distinct players of its path.
-pub(super) fn descend(tree: &CompiledTree, mut leaf: impl FnMut(usize, &[OnPath])) {
+/// Visits every leaf and split with the distinct players of its path. It goes on below a split only if the visitor says so.
+pub(super) fn descend(tree: &CompiledTree, mut visit: impl FnMut(Place, &[OnPath]) -> bool) {
     let mut path: Vec<OnPath> = Vec::new();
     let mut position = vec![usize::MAX; tree.players.len()];
     let mut stack = Vec::new();
     let mut next = Some(tree.root);
     loop {
         match next.take().map(Child::place) {
-            Some(Place::Leaf(number)) => leaf(number, &path),
-            Some(Place::Split(split)) => {
+            Some(Place::Split(split)) if visit(Place::Split(split), &path) => {
                 stack.push(PathStep::Enter { child: tree.splits[split].right, split, side: 1 });
                 stack.push(PathStep::Enter { child: tree.splits[split].left, split, side: 0 });
             }
-            None => {}
+            Some(Place::Leaf(leaf)) => {
+                visit(Place::Leaf(leaf), &path);
+            }
+            Some(Place::Split(_)) | None => {}
         }
         match stack.pop() {
             None => return,

@@ -1,11 +1,13 @@
 //! One walk of a tree for a block of rows, depth first.
 
-use super::lanes::{Sides, Split, add_products, add_times, down, down_to_leaves, leaves};
+use super::bottoms::{BITS, Bottoms, Tables};
+use super::lanes::{Sides, Split, add_products, down};
 use super::levels::{Level, Met, Size, Standing};
-use super::nodes::Nodes;
+use super::nodes::{MOST_NODES, Nodes};
 use super::pairs::{Gainer, Others};
 use super::sums::Sums;
 use crate::engine::compiled::{Child, CompiledTree, Place};
+use crate::simd::{Factors, MOST_ROWS, Outcomes};
 
 /// A step of the walk.
 #[derive(Clone, Copy)]
@@ -23,8 +25,6 @@ pub(super) struct Room {
     levels: Vec<Level>,
     /// How many levels are as large as this tree needs.
     fitted: usize,
-    /// A split whose children are leaves, and which needs no level of its own.
-    last: Level,
     path: Vec<Standing>,
     /// The position of each player of the tree on the path.
     position: Vec<usize>,
@@ -32,9 +32,8 @@ pub(super) struct Room {
     gains: Vec<f64>,
     /// How much more likely each row goes left if the player has joined.
     way: Vec<f64>,
-    /// What the leaves below a split are worth to each row if the player has joined.
-    expected: Vec<f64>,
     others: Others,
+    pub(super) tables: Tables,
 }
 
 /// Not on the path.
@@ -45,7 +44,8 @@ pub(super) struct Walk<'a, 'b> {
     pub(super) tree: &'a CompiledTree,
     /// The position of each of the tree's players in the sums.
     pub(super) players: &'a [u32],
-    pub(super) nodes: Nodes<'a>,
+    pub(super) bottoms: &'a Bottoms,
+    pub(super) nodes: &'a Nodes<'a>,
     pub(super) size: Size,
     /// The rows that go left at each split, one bit each.
     pub(super) left: &'a [u64],
@@ -62,14 +62,12 @@ impl Walk<'_, '_> {
         self.room.path.clear();
         self.room.position.clear();
         self.room.position.resize(self.tree.players.len(), NOWHERE);
-        for array in [&mut self.room.gains, &mut self.room.way, &mut self.room.expected] {
-            array.resize(self.size.rows, 0.0);
-        }
+        self.room.gains.resize(self.size.rows, 0.0);
+        self.room.way.resize(self.size.rows, 0.0);
         self.room.others.begin(self.nodes.all, self.size.rows);
         let mut level = 0;
         self.room.fitted = 0;
         self.make_room(1);
-        self.room.last.fit(Size { width: 0, ..self.size });
         self.room.levels[1].begin(self.nodes.all, self.size.rows);
         self.room.steps.push(Step::Enter { split: root, from: 0 });
         while let Some(step) = self.room.steps.pop() {
@@ -119,7 +117,7 @@ impl Walk<'_, '_> {
             room.position[met.above.player as usize] = met.at;
             room.path.push(met.above);
         }
-        room.levels[level].meet(met, &self.nodes, self.left[split], self.tree.shares[split]);
+        room.levels[level].meet(met, self.nodes, self.left[split], self.tree.shares[split]);
         room.steps.extend([Step::Leave, Step::Side(1), Step::Side(0)]);
     }
 
@@ -136,39 +134,49 @@ impl Walk<'_, '_> {
         }
         let Place::Split(split) = children(self.tree, split)[side].place() else { return };
         self.put(at, below);
-        match leaves_of(self.tree, split) {
-            Some(children) if !self.sums.of_pairs() => self.last_split(level, side, share, split, children),
-            _ => {
-                let (here, below) = self.room.levels.split_at_mut(level + 1);
-                let here = &here[level];
-                down(&here.products, &here.chances, share, &here.follow[side], &mut below[0].products);
-                self.room.steps.push(Step::Enter { split, from: side });
+        if let Some(bottom) = self.bottoms.at(split) {
+            match self.bottoms.parts(bottom).len() {
+                1 => self.bottom::<1>(level, side, share, bottom),
+                2 => self.bottom::<2>(level, side, share, bottom),
+                3 => self.bottom::<3>(level, side, share, bottom),
+                _ => self.bottom::<BITS>(level, side, share, bottom),
             }
+            return;
         }
+        let (here, below) = self.room.levels.split_at_mut(level + 1);
+        let here = &here[level];
+        down(&here.products, &here.chances, share, &here.follow[side], &mut below[0].products);
+        self.room.steps.push(Step::Enter { split, from: side });
     }
 
-    /// A side that is a split with nothing but leaves below it.
+    /// A side that is a bottom of M splits: what it is worth, and what its players gain, is looked up.
     #[inline(always)]
-    fn last_split(&mut self, level: usize, side: usize, share: f64, split: usize, leaf: [usize; 2]) {
+    fn bottom<const M: usize>(&mut self, level: usize, side: usize, share: f64, bottom: usize) {
         let Size { nodes, rows, width } = self.size;
-        let met = self.met(split, side);
-        let shares = self.tree.shares[split];
         let room = &mut *self.room;
-        room.last.meet(met, &self.nodes, self.left[split], shares);
-        let (here, last) = (&mut room.levels[level], &room.last);
-        let follow = &here.follow[side];
-        down_to_leaves(&here.products, &here.chances, share, follow, &last.chances, &mut room.way);
-        let [to_left, to_right] = &last.follow;
-        room.way.iter_mut().zip(to_left).for_each(|(way, to_left)| *way *= to_left - shares[0]);
-        for output in 0..width {
-            let [left, right] = leaf.map(|leaf| values(self.tree, leaf)[output]);
-            for ((expected, to_left), to_right) in room.expected.iter_mut().zip(to_left).zip(to_right) {
-                *expected = to_left * left + to_right * right;
+        let parts = self.bottoms.parts(bottom);
+        let known = self.bottoms.known(bottom).iter().map(|&player| room.path[room.position[player as usize]].rows);
+        let mut bits = [0; BITS];
+        for (bits, rows) in bits.iter_mut().zip(parts.iter().map(|part| self.left[part.split]).chain(known)) {
+            *bits = rows;
+        }
+        let outcomes = Outcomes::new(bits, rows);
+        let tables = room.tables.of(bottom, self.bottoms, self.tree, self.nodes);
+        let Level { chances, follow, products, worth, .. } = &mut room.levels[level];
+        let mut edges = [[0.0; 2]; MOST_NODES];
+        for (edge, chance) in edges.iter_mut().zip(chances) {
+            *edge = [chance.absent * share, chance.joined];
+        }
+        let factors = Factors { products, edges: &edges[..nodes], follow: &follow[side] };
+        let mut gains = [[0.0; MOST_ROWS]; M];
+        for (output, tables) in tables.chunks_exact((M + 1) * nodes).enumerate().take(width) {
+            let worth = &mut worth[side][output * nodes * rows..][..nodes * rows];
+            outcomes.look_up(tables, factors, worth, &mut gains);
+            for (part, gains) in parts.iter().zip(&gains) {
+                let player = self.players[self.tree.splits[part.split].player as usize];
+                let sums = self.sums.of_player(player, self.tree.output.first() + output);
+                sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += gain);
             }
-            let out = &mut here.worth[side][output * nodes * rows..][..nodes * rows];
-            leaves(&last.chances, shares[0] * left + shares[1] * right, &room.expected, out);
-            let cell = self.players[met.above.player as usize];
-            add_times(self.sums.of_player(cell, self.tree.output.first() + output), left - right, &room.way);
         }
     }
 
@@ -224,15 +232,6 @@ impl Walk<'_, '_> {
 #[inline(always)]
 fn children(tree: &CompiledTree, split: usize) -> [Child; 2] {
     [tree.splits[split].left, tree.splits[split].right]
-}
-
-/// The leaves below a split, if both its children are leaves.
-#[inline(always)]
-fn leaves_of(tree: &CompiledTree, split: usize) -> Option<[usize; 2]> {
-    match children(tree, split).map(Child::place) {
-        [Place::Leaf(left), Place::Leaf(right)] => Some([left, right]),
-        _ => None,
-    }
 }
 
 /// The worth of each side of a split that is a leaf or is skipped: it is the same for all rows and nodes. A single

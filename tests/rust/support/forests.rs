@@ -84,30 +84,47 @@ pub(crate) fn some_parts(c: &mut Choices, n_features: usize, n_outputs: usize) -
     (0..=c.below(MAX_TREES)).map(|_| parts(c, n_features, n_outputs, None)).collect()
 }
 
-/// A tree of one long path, with leaves and a few splits beside it; some features come back.
+/// A tree of one long path, with leaves and a few splits beside it. The path has every feature, and some come back.
 pub(crate) fn deep_parts(c: &mut Choices, n_features: usize, n_outputs: usize) -> Parts {
     let alike = c.flag().then(|| (c.of(&PRECISION), c.of(&MISSING)));
-    let depth = n_features + c.below(4);
-    grow(c, n_features, n_outputs, alike, |c, nodes, open| {
+    let (first, depth) = (c.below(n_features.max(1)), n_features + c.below(4));
+    let feature = |c: &mut Choices, splits: usize| {
+        if splits < n_features { (first + splits) % n_features } else { c.below(n_features) }
+    };
+    grow(c, n_features, n_outputs, alike, feature, |c, nodes, open| {
         // The newest node goes on; of the others, some have children of their own.
         let newest = open.len() - 1;
         if nodes <= 2 * depth { (newest, false) } else { (newest, c.below(4) > 0 || nodes > 3 * depth) }
     })
 }
 
+/// A tree with so many splits, any of whose open nodes is split next: many paths of different lengths.
+pub(crate) fn bushy_parts(c: &mut Choices, n_features: usize, n_outputs: usize, splits: usize) -> Parts {
+    let alike = Some((c.of(&PRECISION), c.of(&MISSING)));
+    let feature = |c: &mut Choices, _: usize| c.below(n_features);
+    grow(c, n_features, n_outputs, alike, feature, |c, nodes, open| {
+        // Mostly the newest nodes, so that paths are long.
+        let back = c.below(4).min(c.below(4));
+        (open.len() - 1 - back.min(open.len() - 1), nodes > 2 * splits)
+    })
+}
+
 /// A small tree: any of its open nodes is given two children, or made a leaf.
 fn parts(c: &mut Choices, n_features: usize, n_outputs: usize, alike: Option<(Precision, Missing)>) -> Parts {
-    grow(c, n_features, n_outputs, alike, |c, nodes, open| {
+    let feature = |c: &mut Choices, _: usize| c.below(n_features);
+    grow(c, n_features, n_outputs, alike, feature, |c, nodes, open| {
         (c.below(open.len()), nodes + 2 > MAX_NODES || c.below(4) == 0)
     })
 }
 
-/// Grows a tree from the root: `next` says which of the open nodes is the next one, and whether it becomes a leaf.
+/// Grows a tree from the root: `next` says which of the open nodes is the next one, and whether it becomes a leaf;
+/// `feature` says what a split asks for, given how many splits there are already.
 fn grow(
     c: &mut Choices,
     n_features: usize,
     n_outputs: usize,
     alike: Option<(Precision, Missing)>,
+    feature: impl Fn(&mut Choices, usize) -> usize,
     next: impl Fn(&mut Choices, usize, &[usize]) -> (usize, bool),
 ) -> Parts {
     let output = match c.below(n_outputs + 1) {
@@ -124,13 +141,15 @@ fn grow(
             nodes[n] = Node::Leaf((values.len() / width) as u32);
             values.extend((0..width).map(|_| value(c)));
         } else {
+            let splits = (nodes.len() - 1) / 2;
             let mut children = [nodes.len(), nodes.len() + 1];
             open.extend(children);
             nodes.extend([Node::Leaf(0), Node::Leaf(0)]);
             if c.flag() {
                 children.reverse();
             }
-            nodes[n] = Node::Split(split(c, n_features, children.map(|child| child as u32), alike));
+            let children = children.map(|child| child as u32);
+            nodes[n] = Node::Split(split(c, |c| feature(c, splits), children, alike));
         }
     }
     if c.flag() {
@@ -149,7 +168,12 @@ fn renumbered(nodes: &[Node]) -> Vec<Node> {
     std::iter::once(&nodes[0]).chain(nodes[1..].iter().rev()).map(moved).collect()
 }
 
-fn split(c: &mut Choices, n_features: usize, [left, right]: [u32; 2], alike: Option<(Precision, Missing)>) -> Split {
+fn split(
+    c: &mut Choices,
+    feature: impl Fn(&mut Choices) -> usize,
+    [left, right]: [u32; 2],
+    alike: Option<(Precision, Missing)>,
+) -> Split {
     let test = if c.one_in(5) {
         let codes: Vec<u32> = (0..c.below(5)).map(|_| c.of(&CATEGORIES)).collect();
         Test::Member {
@@ -163,7 +187,7 @@ fn split(c: &mut Choices, n_features: usize, [left, right]: [u32; 2], alike: Opt
         Test::Threshold { rule: c.of(&RULE), threshold: c.of(&THRESHOLDS[..tame]) }
     };
     let (precision, missing) = alike.unwrap_or_else(|| (c.of(&PRECISION), c.of(&MISSING)));
-    Split { feature: c.below(n_features) as u32, left, right, test, precision, missing, default_left: c.flag() }
+    Split { feature: feature(c) as u32, left, right, test, precision, missing, default_left: c.flag() }
 }
 
 fn value(c: &mut Choices) -> f64 {

@@ -1,5 +1,6 @@
 //! What the tests share: random cases, all ways to compute, and the definition that they are checked against.
 
+pub(crate) mod caterpillars;
 pub(crate) mod choices;
 pub(crate) mod engines;
 pub(crate) mod forests;
