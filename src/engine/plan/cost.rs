@@ -19,12 +19,17 @@ mod price {
     pub(super) const SPLIT: f64 = 2.0;
     /// The same at each quadrature node.
     pub(super) const SPLIT_NODE: f64 = 0.35;
+    /// The same without pairs costs this fraction, because the lowest subtrees are looked up; and to make what is looked up
+    /// takes as long as so many rows.
+    pub(super) const LOOKED_UP: f64 = 0.62;
+    pub(super) const LOOKED_UP_ROWS: f64 = 85.0;
     /// A split and another player of its path, for a row; then the same at each quadrature node.
     pub(super) const OTHER: f64 = 0.8;
     pub(super) const OTHER_NODE: f64 = 0.15;
     /// A node visited by the walk, for a pair.
     pub(super) const WALK: f64 = 12.0;
-    /// A tree, whatever it is like, by tables that have to be made or by ranked counts.
+    /// A tree, whatever it is like, by tables that have to be made; and by ranked counts.
+    pub(super) const TABLES: f64 = 3e3;
     pub(super) const TREE: f64 = 2e4;
     /// A step of the transform: one entry, one axis, one quadrature node.
     pub(super) const FOLD: f64 = 1.4;
@@ -33,16 +38,16 @@ mod price {
     /// A background row's index in a unit, counted.
     pub(super) const COUNT: f64 = 2.0;
     /// A number of a table, looked up for a row: if the tables of a tree stay in the cache, and if they do not.
-    pub(super) const LOOK: f64 = 0.28;
-    pub(super) const LOOK_FAR: f64 = 0.85;
+    pub(super) const LOOK: f64 = 0.17;
+    pub(super) const LOOK_FAR: f64 = 0.31;
     /// A leaf of ranked counts, whatever the rows; and a row or a background row on its way there.
-    pub(super) const LEAF: f64 = 130.0;
-    pub(super) const SITE: f64 = 0.45;
+    pub(super) const LEAF: f64 = 100.0;
+    pub(super) const SITE: f64 = 0.36;
     /// An entry of ranked counts, from counts to what rows read.
-    pub(super) const RANK: f64 = 6.5;
+    pub(super) const RANK: f64 = 5.2;
     /// A row at a split with ranked counts, and a number that it reads there.
-    pub(super) const ROW: f64 = 0.7;
-    pub(super) const READ: f64 = 0.22;
+    pub(super) const ROW: f64 = 0.55;
+    pub(super) const READ: f64 = 0.17;
     /// A number of a row's sums over a group of trees.
     pub(super) const SUM: f64 = 1.5;
     /// A split with many players: finding a row's or a background row's pattern among the distinct ones.
@@ -153,7 +158,7 @@ fn of_tables(compiled: &Compiled, now: &Circumstances) -> (f64, usize) {
         }
         if !now.built {
             let nodes = (tree.max_path as f64 / 2.0).ceil();
-            cost += price::TREE + price::FOLD * cells * nodes * per_player.sqrt() + price::FILL * numbers;
+            cost += price::TABLES + price::FOLD * cells * nodes * per_player.sqrt() + price::FILL * numbers;
         }
         cost += of_look(tree, now);
         bytes += 8.0 * numbers;
@@ -181,11 +186,13 @@ fn of_cover(tree: &CompiledTree, now: &Circumstances) -> f64 {
         _ => (tree.max_path as f64 / 2.0).ceil(),
     };
     // A split has about as many players on its path as the leaves below it.
-    let others = if now.index.order() == 1 { 0.0 } else { players };
-    let split = leaves * (price::SPLIT + price::SPLIT_NODE * nodes * tree.width as f64);
+    let is_pairs = now.index.order() == 2;
+    let (part, others) = if is_pairs { (1.0, players) } else { (price::LOOKED_UP, 0.0) };
+    let split = part * leaves * (price::SPLIT + price::SPLIT_NODE * nodes * tree.width as f64);
     let pairs = others * tree.width as f64 * (price::OTHER + price::OTHER_NODE * nodes);
     // Rows go in groups of sixteen.
-    now.rows.next_multiple_of(16) as f64 * (split + pairs)
+    let rows = now.rows.next_multiple_of(16) as f64 + if is_pairs { 0.0 } else { price::LOOKED_UP_ROWS };
+    rows * (split + pairs)
 }
 
 /// A tree, by the traversal; without a background, by the only walk there is.

@@ -104,7 +104,7 @@ pub(crate) struct Circumstances {
 }
 
 /// Nanoseconds that tables may always take, because a second call will make use of them.
-const CHEAP: f64 = 8e6;
+const CHEAP: f64 = 4e6;
 
 /// How trees are explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
