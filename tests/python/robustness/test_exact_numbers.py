@@ -10,7 +10,7 @@ from support.exact import errors, of_coalitions, of_pairs, worths, worths_by_cov
 from support.stress import Case, background_cases, chain, chain_case, complete_trees, path_dependent_cases
 
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")
-ENGINES = ("pattern", "sparse", "traversal")
+ENGINES = ("pattern", "counts", "sparse", "traversal")
 CASES = list(background_cases(seed=100))
 
 

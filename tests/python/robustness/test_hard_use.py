@@ -22,7 +22,7 @@ from support.patience import HANG, with_twice_the_work
 from support.stress import complete_trees
 
 Array = NDArray[np.float64]
-ENGINES = ("pattern", "sparse", "traversal", "auto")
+ENGINES = ("pattern", "counts", "sparse", "traversal", "auto")
 INDICES = ("shapley", "banzhaf", "taylor", "interaction")
 
 
@@ -177,7 +177,11 @@ class EnoughError(Exception):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_cut_short_again_and_again(engine: str) -> None:
-    """A callback that raises, whatever was being done, leaves an explainer that gives the same bits."""
+    """A callback that raises, whatever was being done, leaves an explainer that gives the same bits.
+
+    With `"auto"`, tables may have been finished before the call was cut short. Then few rows are explained with them,
+    and otherwise not, so only the last bits may differ.
+    """
     shared = explainer(engine, trees=60, depth=7, background=1000)
 
     def cut_short(n: int) -> bool:
@@ -195,10 +199,9 @@ def test_cut_short_again_and_again(engine: str) -> None:
     for _ in range(3):
         with_twice_the_work(cut_short, 3000)
     few = rows(5)
-    assert (
-        shared.taylor_values(few).tobytes()
-        == explainer(engine, trees=60, depth=7, background=1000).taylor_values(few).tobytes()
-    )
+    expected = explainer(engine, trees=60, depth=7, background=1000).taylor_values(few)
+    tolerance = 1e-12 if engine == "auto" else 0
+    np.testing.assert_allclose(shared.taylor_values(few), expected, rtol=0, atol=tolerance)
 
 
 def test_cut_short_beside_others() -> None:
