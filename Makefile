@@ -130,7 +130,7 @@ bench-curves: .venvs/peers/.wheel ## Time curves and H statistics beside woodelf
 	$(PEERS) benches/python/curves.py $(OPTIONS)
 
 .PHONY: bench-scaling
-bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, depth, trees, features and threads
+bench-scaling: .venvs/peers/.wheel ## Plot the time against rows, background, trees, threads, depth, leaves and features; OPTIONS=--quick for less
 	$(PEERS) benches/python/scaling.py $(OPTIONS)
 
 .PHONY: bench-orders

@@ -1,4 +1,5 @@
-//! Ranked counts of deep trees: tables of splits, leaves with ranked counts of their own, and distinct patterns that meet.
+//! Deep trees by ranked counts: tables of splits, splits with many players, leaves with ranked counts of their own,
+//! weights, outputs and pairs of players; the same trees by sparse pairs.
 //!
 //! One thread throughout. Throughputs are in rows.
 
@@ -26,39 +27,87 @@ fn forest(features: usize, outputs: usize) -> Forest {
     Forest::new(trees, features, vec![0.0; outputs]).expect("valid trees")
 }
 
-fn bench(c: &mut Criterion, name: &str, (features, outputs): (usize, usize), index: Index, sizes: &[usize]) {
+/// What is explained, and how.
+#[derive(Clone, Copy)]
+struct Work {
+    features: usize,
+    outputs: usize,
+    index: Index,
+    engine: Engine,
+    weights: bool,
+}
+
+impl Work {
+    /// Shapley values of one output by ranked counts, against rows without weights.
+    fn of(features: usize) -> Self {
+        Self { features, outputs: 1, index: Index::Shapley, engine: Engine::Counts, weights: false }
+    }
+}
+
+/// Rows against background rows, of the numbers given.
+fn bench(c: &mut Criterion, name: &str, work: Work, sizes: &[(usize, usize)]) {
+    let Work { features, outputs, index, engine, weights } = work;
     let mut group = c.benchmark_group(name);
     let job = Job::new(1);
     let forest = forest(features, outputs);
-    for &n in sizes {
-        let (x, z) = (cells(n, features, 2), cells(n, features, 1));
-        let explainer = Explainer::builder(&forest).background(&rows(&z, features)).build(&job).expect("an explainer");
+    for &(n, m) in sizes {
+        let (x, z) = (cells(n, features, 2), cells(m, features, 1));
+        let background = rows(&z, features);
+        let some: Vec<f64> = (0..m).map(|row| 0.5 + (row % 3) as f64).collect();
+        let mut builder = Explainer::builder(&forest).background(&background);
+        if weights {
+            builder = builder.weights(&some);
+        }
+        let explainer = builder.build(&job).expect("an explainer");
         group.throughput(Throughput::Elements(n as u64));
-        group.bench_function(BenchmarkId::from_parameter(n), |b| {
-            b.iter(|| explainer.explain(&rows(&x, features), index, Engine::Counts, &job).expect("values"));
+        group.bench_function(BenchmarkId::from_parameter(format!("{n} x {m}")), |b| {
+            b.iter(|| explainer.explain(&rows(&x, features), index, engine, &job).expect("values"));
         });
     }
 }
 
 fn few_players(c: &mut Criterion) {
-    bench(c, "paths of up to 8 players", (8, 1), Index::Shapley, &[1000, 10_000]);
+    bench(c, "paths of up to 8 players", Work::of(8), &[(1000, 1000), (10_000, 10_000)]);
 }
 
+/// The fewer background rows there are, the fewer players the tables have, and the more splits go by distinct patterns.
 fn many_players(c: &mut Criterion) {
-    bench(c, "paths of up to 40 players", (40, 1), Index::Shapley, &[100, 1000, 10_000]);
+    bench(c, "paths of up to 40 players", Work::of(40), &[(100, 100), (1000, 1000), (10_000, 10_000)]);
+}
+
+fn many_background_rows(c: &mut Criterion) {
+    bench(c, "many background rows", Work::of(40), &[(500, 30_000), (500, 70_000)]);
+}
+
+fn weights(c: &mut Criterion) {
+    let weighted = |features: usize| Work { weights: true, ..Work::of(features) };
+    bench(c, "weights, up to 8 players", weighted(8), &[(1000, 1000)]);
+    bench(c, "weights, up to 40 players", weighted(40), &[(1000, 1000)]);
 }
 
 fn outputs(c: &mut Criterion) {
-    bench(c, "ten outputs", (8, 10), Index::Shapley, &[1000]);
+    bench(c, "ten outputs, up to 8 players", Work { outputs: 10, ..Work::of(8) }, &[(1000, 1000)]);
+    bench(c, "ten outputs, up to 40 players", Work { outputs: 10, ..Work::of(40) }, &[(500, 500)]);
 }
 
 fn pairs(c: &mut Criterion) {
-    bench(c, "pairs of players", (12, 1), Index::Interaction, &[1000]);
+    let pairs = |features: usize| Work { index: Index::Interaction, ..Work::of(features) };
+    bench(c, "pairs of up to 12 players", pairs(12), &[(1000, 1000)]);
+    bench(c, "pairs of up to 40 players", pairs(40), &[(200, 200)]);
+}
+
+fn sparse_pairs(c: &mut Criterion) {
+    bench(
+        c,
+        "sparse pairs, up to 40 players",
+        Work { engine: Engine::Sparse, ..Work::of(40) },
+        &[(1, 1000), (200, 200)],
+    );
 }
 
 criterion_group! {
     name = benches;
     config = settings();
-    targets = few_players, many_players, outputs, pairs
+    targets = few_players, many_players, many_background_rows, weights, outputs, pairs, sparse_pairs
 }
 criterion_main!(benches);

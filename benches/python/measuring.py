@@ -45,11 +45,14 @@ class Measured:
         return self.construct + self.explain
 
 
-def measure(contender: Contender, model: Any, background: Array | None, rows: Array) -> Measured:
+def measure(
+    contender: Contender, model: Any, background: Array | None, rows: Array, most: int = MOST_REPEATS
+) -> Measured:
+    """Construct and explain up to so many times."""
     theirs, reference = contender.rows(rows), None if background is None else contender.rows(background)
     best: Measured | None = None
     spent, repeats = 0.0, 0
-    while repeats < MOST_REPEATS and spent < (LONG if repeats < 2 else PATIENCE):
+    while repeats < most and spent < (LONG if repeats < 2 else PATIENCE):
         time.sleep(0.05)  # the threads of whoever came before may still be spinning
         start = time.perf_counter()
         explainer = contender.construct(model, reference)

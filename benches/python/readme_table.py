@@ -139,10 +139,10 @@ def page(
     if large is not None:
         parts += ["## Millions of rows", LARGE, tables.large_table(large), surroundings(large)]
     if hd is not None:
-        parts += ["## Deep trees at WoodelfHD's size", HD, tables.hd_table(hd), surroundings(hd)]
+        parts += ["## arborshap against WoodelfHD's published figures", HD, tables.hd_table(hd), surroundings(hd)]
     if scaling is not None:
-        text = SCALING + (SCALING_DEEP if "leaves" in scaling["sweeps"] else "")
-        parts += ["## Scaling", text, "![Seconds against size](images/scaling.png)", surroundings(scaling)]
+        picture = "![Seconds against size](images/scaling.png)"
+        parts += ["## Scaling", SCALING, picture, tables.scaling_notes(scaling, PEER_POINTS), surroundings(scaling)]
     return "\n\n".join([*parts, REPEAT])
 
 
@@ -174,28 +174,34 @@ Extra memory is the peak resident size during construction and values, less what
 output; each case is measured in a process of its own."""
 
 HD = """\
-118,000 rows against 472,000 background rows on 397 features, explained by LightGBM models of 100 trees: the size for
-which WoodelfHD's authors published times on their own data and machine. Ours are of normal features, on this
-machine."""
+118,000 rows against 472,000 background rows on 397 features, explained by LightGBM models of 100 trees with as many
+leaves as their depth allows, at most 1024: the size for which WoodelfHD's authors published times. Theirs are of their
+own data, on their machine; ours are of normal features, on this one. So compare how the times grow with the depth, not
+the times themselves. Times include construction and values."""
 
 SCALING = """\
-Each curve varies one size and keeps the others: 10,000 rows, 10,000 background rows, XGBoost with 100 trees of depth 6
-and 20 features. Times include construction and values, on all cores. The cost model chooses the cheapest of three ways
-for each call; the walk is shown for comparison.
+Each curve varies one size and keeps the others. The upper line is XGBoost with 100 trees of depth 6 on 20 features, and
+10,000 rows against 10,000. The lower line has 20 trees, and 5000 rows against 5000: XGBoost on 20 features, LightGBM on
+100 features, and scikit-learn's random forest, whose trees grow until their leaves are pure. Times include construction
+and values, on all cores.
+
+The cost model chooses an engine for each tree and call:
 
 - *Tables* cost n + m for n rows and m background rows, and are kept for later calls. A path with k players needs $2^k$
-  entries, so they suit trees with up to 13 players on a path.
-- *Ranked counts* cost n + m too, for up to 64 players on a path, but are made anew for every call. They serve trees
-  that are too deep for tables, or whose tables would cost more. At leaves with more than 22 players on their path
-  (fewer if the background is small), the cost grows with the product of the numbers of distinct patterns of rows and
-  background rows.
-- *Sparse pairs* cost n * m, but only one bit per pair and node. They suit small jobs."""
+  entries, so they suit shallow trees.
+- *Ranked counts* serve deeper trees, and calls whose tables would cost more than they save. They cost n + m too, and
+  are made anew for every call. The choice is made split by split: where a path has so many players that its $2^k$ sets
+  would cost more than the rows themselves, each distinct pattern of a row meets the background instead, 64 rows at a
+  time as the bits of a word. Then the cost of that split grows with the product of the two numbers of rows, but that of
+  the others does not.
+- *Sparse pairs* cost n * m, but only one bit per pair and node. They suit calls with few rows.
+- *The walk* is the paper's algorithm, for 64 background rows at once. It costs n * m and serves the few trees with more
+  players on a path than the others hold; two panels show it for comparison."""
 
-SCALING_DEEP = """
-
-The curve of leaves is LightGBM on 100 features. The curve of features of unlimited trees is a random forest of 20
-trees, with 1000 rows and 1000 background rows. shap is timed on two rows and scaled up; a curve of shap or woodelf ends
-after a point that took more than a minute."""
+PEER_POINTS = """\
+shap and woodelf are timed as a whole where that takes a few seconds. Otherwise they are timed on a tenth of the trees,
+and shap on a few rows, and the time is scaled up: these points are hollow. Both run on the threads that they choose
+themselves."""
 
 REPEAT = """\
 ## Measure it yourself
@@ -206,10 +212,10 @@ REPEAT = """\
 | `make bench-peers OPTIONS="--only L255"` | measures some models or cases; with `--record` it replaces their rows |
 | `make bench-peers OPTIONS=--quick` | measures small sizes in about a minute, and records nothing |
 | `make bench-large` | measures the jobs with millions of rows |
-| `make bench-hd` | measures LightGBM models of depth 6 to 18 at WoodelfHD's size |
+| `make bench-hd` | measures LightGBM models of depth 6 to 18 at WoodelfHD's size; `OPTIONS="--depth 6"` measures one |
 | `make bench-orders` | compares interactions of order three with those of shapiq, and Owen values with Shapley values |
 | `make bench-plans` | compares the estimates of `explain_plan` with times, and its choice of engine with the best |
-| `make bench-scaling` | measures and draws the scaling curves |
+| `make bench-scaling` | measures and draws the scaling curves; `OPTIONS="--only depth"` measures one again |
 | `make bench-table` | writes the recorded results into this page and the README |
 | `cargo bench` | measures the Rust core alone, stage by stage |
 """

@@ -83,11 +83,59 @@ def memory_table(found: dict[str, Any]) -> str:
 
 def hd_table(hd: dict[str, Any]) -> str:
     """Make one row per depth, beside the published time."""
-    lines = ["| depth | seconds | published | extra memory |", "|--:|--:|--:|--:|"]
+    lines = [
+        "| depth | leaves per tree | arborshap, this machine | WoodelfHD, as published | extra memory |",
+        "|--:|--:|--:|--:|--:|",
+    ]
     for job in hd["jobs"]:
         beyond = "" if job["bytes_beyond"] is None else f"{job['bytes_beyond'] / 2**20:,.0f} MB"
-        lines.append(f"| {job['depth']} | **{seconds(job['seconds'])}** | {seconds(job['published'])} | {beyond} |")
+        times = f"**{seconds(job['seconds'])}** | {seconds(job['published'])}"
+        lines.append(f"| {job['depth']} | {job['leaves']:,} | {times} | {beyond} |")
     return "\n".join(lines)
+
+
+UNITS = {
+    "rows": "{} rows",
+    "background rows": "{} background rows",
+    "trees": "{} trees",
+    "depth": "depth {}",
+    "leaves": "{} leaves per tree",
+    "features": "unlimited trees on {} features",
+}
+
+
+def place(what: str, at: int) -> str:
+    """Name a place on the axis of a scaling curve."""
+    return "trees without a limit of depth" if what == "depth" and at == 0 else UNITS[what].format(f"{at:,}")
+
+
+def scaling_notes(scaling: dict[str, Any], about_peers: str) -> str:
+    """Say how peers were timed, where their curves end and why, and how large the trees of the deep models are."""
+    sweeps = scaling["sweeps"]
+    notes = [about_peers.replace("\n", " ")]
+    if wrong := named(sweeps, "wrong"):
+        notes.append(f"A cross marks values that are wrong: {wrong}.")
+    ends = [
+        f"{p['engine']} {p['problem']} for {place(what, p['at'])}"
+        for what, points in sweeps.items()
+        for p in points
+        if "problem" in p
+    ]
+    if ends:
+        notes.append(f"Curves end where a peer cannot go on with even a tenth of the trees: {'; '.join(ends)}.")
+    notes += [
+        f"XGBoost's trees without a limit have {p['leaves']:,} leaves on average, and paths of up to {p['deepest']} "
+        "splits."
+        for p in sweeps.get("depth", [])
+        if p["at"] == 0 and "leaves" in p
+    ]
+    return wrapped(" ".join(notes))
+
+
+def named(sweeps: dict[str, list[dict[str, Any]]], mark: str) -> str:
+    """List the points that have a mark."""
+    found = [f"{p['engine']}, {place(what, p['at'])}" for what, points in sweeps.items() for p in points if mark in p]
+    return "; ".join(found)
 
 
 def extras_table(found: dict[str, Any]) -> str:

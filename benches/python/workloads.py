@@ -32,6 +32,7 @@ def response(X: Array, seed: int) -> Array:
 
 
 def boosted(n_features: int, n_trees: int, depth: int) -> Any:
+    """Train XGBoost; a depth of 0 sets no limit."""
     import xgboost
 
     X = normal_rows(TRAINING_ROWS, n_features, seed=1)
