@@ -195,7 +195,7 @@ INTERRUPTED = """
         ("pattern", "interactions", 16_000),
         ("auto", "pairs", 4_000),
         ("traversal", "contrast", 400),  # the others prepare tables for every contrast, which no part of the rows tells
-        ("auto", "construction", 400_000),
+        ("auto", "construction", 1_000_000),  # a fortieth takes longer than the 50 ms between two looks at the signals
     ],
 )
 def test_interrupt(engine: str, call: str, n: int) -> None:

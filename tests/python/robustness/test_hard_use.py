@@ -180,7 +180,7 @@ def test_cut_short_again_and_again(engine: str) -> None:
     """A callback that raises, whatever was being done, leaves an explainer that gives the same bits.
 
     With `"auto"`, tables may have been finished before the call was cut short. Then few rows are explained with them,
-    and otherwise not, so only the last bits may differ.
+    and otherwise not, so the bits are those of a fresh explainer or of the tables.
     """
     shared = explainer(engine, trees=60, depth=7, background=1000)
 
@@ -199,9 +199,9 @@ def test_cut_short_again_and_again(engine: str) -> None:
     for _ in range(3):
         with_twice_the_work(cut_short, 3000)
     few = rows(5)
-    expected = explainer(engine, trees=60, depth=7, background=1000).taylor_values(few)
-    tolerance = 1e-12 if engine == "auto" else 0
-    np.testing.assert_allclose(shared.taylor_values(few), expected, rtol=0, atol=tolerance)
+    possible = [engine, "pattern"] if engine == "auto" else [engine]
+    fresh = [explainer(one, trees=60, depth=7, background=1000).taylor_values(few).tobytes() for one in possible]
+    assert shared.taylor_values(few).tobytes() in fresh
 
 
 def test_cut_short_beside_others() -> None:
