@@ -121,7 +121,7 @@ impl<'a> Compiler<'a> {
 
     fn finish(mut self) -> CompiledTree {
         self.compiled.players = self.path.players;
-        self.compiled.shape = Shape::new(&self.compiled.paths, self.meets);
+        self.compiled.shape = Shape::new(&self.compiled.paths, self.meets, &self.compiled.leaf_values());
         self.compiled
     }
 }

@@ -5,10 +5,12 @@ mod compile;
 mod leaf;
 mod path;
 mod shape;
+mod values;
 
 pub(crate) use leaf::Leaf;
 pub(crate) use path::Path;
 pub(crate) use shape::{MAX_PLAYERS, PathLengths, Shape};
+pub(crate) use values::{common_values, sums_are_equal};
 
 use super::codes::{CodeTest, Columns};
 use crate::forest::{Forest, Output};
@@ -69,6 +71,11 @@ pub(crate) struct CompiledTree {
 impl CompiledTree {
     pub(crate) fn n_leaves(&self) -> usize {
         self.values.len() / self.width
+    }
+
+    /// The values of every leaf.
+    pub(crate) fn leaf_values(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.values.chunks_exact(self.width)
     }
 
     /// The code test of every split.

@@ -45,6 +45,8 @@ mod price {
     pub(super) const SITE: f64 = 0.36;
     /// An entry of ranked counts, from counts to what rows read.
     pub(super) const RANK: f64 = 5.2;
+    /// Such an entry costs so many times as much if the table does not stay in the cache, and so does a number read there.
+    pub(super) const FAR: f64 = 3.0;
     /// A row at a split with ranked counts, and a number that it reads there.
     pub(super) const ROW: f64 = 0.55;
     pub(super) const READ: f64 = 0.17;
@@ -53,8 +55,8 @@ mod price {
     /// A split with many players: finding a row's or a background row's pattern among the distinct ones.
     pub(super) const DISTINCT: f64 = 9.0;
     /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
-    pub(super) const SET: f64 = 4.0;
-    pub(super) const ASK: f64 = 8.0;
+    pub(super) const SET: f64 = 12.0;
+    pub(super) const ASK: f64 = 24.0;
     /// A split whose background rows are bits: a background row put into its word; a set of players that rows fail; and
     /// such a set, a word and a player.
     pub(super) const SORT: f64 = 3.0;
@@ -68,6 +70,8 @@ mod price {
 
 /// Tables of a tree that stay in the cache have at most so many bytes.
 const NEAR_BYTES: f64 = 262_144.0;
+/// Tables of ranked counts stay in the cache if they have at most so many players.
+const NEAR_PLAYERS: usize = 12;
 /// Bytes of a count: the one that is kept, and those that each thread makes of its part.
 const COUNT_BYTES: f64 = 16.0;
 
@@ -210,35 +214,45 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
     }
     let (n, m) = (now.rows as f64, now.background as f64);
     let (in_tables, counted) = (most_others(now.background) + 1, most_players(now.background, true));
+    // A split costs the same for one leaf as for two, so common leaves save less than their share.
+    let used = (1.0 + 2.0 * tree.shape.uncommon) / 3.0;
     let leaf = |k: usize| {
         let players = k.max(1) as f64;
         let per_player = if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };
-        let (way, sets, width) = (price::SITE * (n + m), players.exp2(), tree.width as f64);
+        let (way, sets, width) = (price::SITE * (n + m), players.exp2(), tree.shape.outputs);
         if k <= in_tables {
             // About every second split has two leaves, which share a table, and every second one has three classes. Only
             // the last step is for each output.
-            let rank = price::RANK * 1.2 * sets * per_player * (0.7 + 0.3 * width);
-            let read = n * (price::ROW + price::READ * players * per_player * width);
-            return price::LEAF + way + 0.7 * (rank + read);
+            let far = if k > NEAR_PLAYERS { price::FAR } else { 1.0 };
+            let rank = far * price::RANK * 1.2 * sets * per_player * (0.7 + 0.3 * width);
+            let read = n * (price::ROW + far * price::READ * players * per_player * width);
+            return price::LEAF + way + used * 0.7 * (rank + read);
         }
         let find = price::DISTINCT * (n + m);
         let read = n * (price::ROW + price::READ * players * per_player * width);
         if now.index.order() == 2 {
-            return price::LEAF + way + find + read + price::JOIN * n * m * per_player;
+            return price::LEAF + way + used * (find + read + price::JOIN * n * m * per_player);
         }
         if k <= counted {
             let work = price::SET * sets.min(512.0 * n * players) + price::ASK * 0.5 * n * (2.0 + 0.5 * players);
-            return price::LEAF + way + find + read + work;
+            return price::LEAF + way + used * (find + read + work);
         }
-        // Not every set of players is failed by some row. Background rows that fail too many players to meet a set are
-        // passed over, and the two leaves of a split share all of this. Weights are priced as counts.
-        let failed = n * (1.0 - (-(0.85 * players).exp2() / n).exp());
+        // Background rows that fail too many players to meet a set are passed over, and the two leaves of a split share all
+        // of this. Weights are priced as counts.
+        let failed = failed_sets(n, players);
         let words = 0.65 * (m / 64.0 + 1.5 * players);
         let work = price::SORT * m + failed * (price::FAILED + price::WORD * words * players * width);
-        price::LEAF + way + 0.6 * (price::DISTINCT * n + read + work)
+        price::LEAF + way + used * 0.6 * (price::DISTINCT * n + read + work)
     };
     let leaves: f64 = tree.paths.iter().map(|(k, leaves)| leaves * leaf(k)).sum();
     price::TREE + leaves + price::SUM * n * result_cells(compiled, now) / GROUP as f64
+}
+
+/// How many different sets of players are failed at a split with many players: fewer than there are rows, because few splits
+/// halve the rows. Fitted to forests of three libraries, whose rows differ by a factor of two either way.
+fn failed_sets(n: f64, players: f64) -> f64 {
+    let spread = 0.6 * (players / 13.0).powi(2) * (1000.0 / n).sqrt();
+    n * (1.0 - (-spread).exp())
 }
 
 /// A tree, pair by pair.

@@ -4,15 +4,7 @@ use std::ops::Range;
 
 use super::coefficients::MOST_OTHERS;
 use crate::engine::codes::CodeTest;
-use crate::engine::compiled::{Child, CompiledTree, Leaf, Path, Place};
-
-/// The values of the first so many leaves are tried; values are common if at least one leaf in so many has them.
-const CANDIDATES: usize = 8;
-const COMMON: usize = 16;
-/// How far numbers may be apart that are the same but for rounding.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// The last output follows from the others if no number is more than so many times as large.
-const SIMILAR: f64 = 16.0;
+use crate::engine::compiled::{Child, CompiledTree, Leaf, Path, Place, common_values, sums_are_equal};
 
 /// A step of the way through a tree.
 #[derive(Debug, Clone, Copy)]
@@ -124,8 +116,8 @@ impl Layout {
             joined: Vec::new(),
             positions: [0; 2],
             slots: 1,
-            outputs: tree.width - usize::from(sums_are_equal(tree)),
-            origin: common_values(tree).map_or_else(|| vec![0.0; tree.width], <[f64]>::to_vec),
+            outputs: tree.width - usize::from(sums_are_equal(&tree.leaf_values())),
+            origin: common_values(&tree.leaf_values()).map_or_else(|| vec![0.0; tree.width], <[f64]>::to_vec),
         };
         let mut path = Path::new(tree.players.len());
         // A split to enter and its slot, or a split to leave.
@@ -190,32 +182,6 @@ impl Layout {
         site.ranked[1] = self.ranked.len() as u32;
         site.joined[1] = self.joined.len() as u32;
     }
-}
-
-/// The values that many leaves of a tree have, if there are such: forests that tell classes apart have many leaves of one
-/// class alone. They are looked for among the first leaves, and must not be so large that small leaves would lose digits.
-fn common_values(tree: &CompiledTree) -> Option<&[f64]> {
-    let all = || tree.values.chunks_exact(tree.width);
-    let count = |values: &[f64]| all().filter(|other| *other == values).count();
-    let (most, values) = all().take(CANDIDATES).map(|values| (count(values), values)).max_by_key(|found| found.0)?;
-    let keeps_digits = |leaf: &[f64]| {
-        leaf.iter().zip(values).all(|(leaf, value)| ((leaf - value) + value - leaf).abs() <= ROUNDING * leaf.abs())
-    };
-    (most > 1 && most * COMMON >= all().len() && all().all(keeps_digits)).then_some(values)
-}
-
-/// Whether the values of every leaf have the same sum, up to rounding, and the last output is about as large as the others:
-/// only then does it follow from them without a loss of digits.
-fn sums_are_equal(tree: &CompiledTree) -> bool {
-    let range = |values: &mut dyn Iterator<Item = f64>| {
-        let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-        most - least
-    };
-    let leaves = || tree.values.chunks_exact(tree.width);
-    let largest = tree.values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
-    tree.width > 1
-        && range(&mut leaves().map(|values| values.iter().sum())) <= ROUNDING * largest
-        && SIMILAR * range(&mut leaves().map(|values| values[tree.width - 1])) >= largest
 }
 
 fn leaf(child: Child) -> Option<u32> {
