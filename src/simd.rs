@@ -139,10 +139,10 @@ pub(crate) struct Offsets<const R: usize> {
 impl<const R: usize> Offsets<R> {
     /// Positions in a table with `width` numbers per index.
     #[inline(always)]
-    pub(crate) fn new(indices: &[u16; R], width: u32) -> Self {
+    pub(crate) fn new(indices: &[impl Copy + Into<u32>; R], width: u32) -> Self {
         let (mut each, mut largest) = ([0_u32; R], 0);
         for r in 0..R {
-            each[r] = u32::from(indices[r]) * width;
+            each[r] = indices[r].into() * width;
             largest = largest.max(each[r]);
         }
         Self { each, largest }
@@ -473,6 +473,9 @@ unsafe fn join_avx512<const V: usize, const LEFT: bool, const RIGHT: bool>(
     }
 }
 
+/// Bytes that come from memory together.
+pub(crate) const CACHE_LINE: usize = align_of::<Aligned<u8>>();
+
 /// Asks for the memory of `slice[i]`, if there is such an entry, so that it is there when it is read.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], i: usize) {
@@ -584,13 +587,13 @@ mod tests {
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn a_column_beyond_the_table_is_refused() {
-        add_looked_up(&mut [[0.0; 2]; 3], &[0, 1, 2], &[1.0; 8], &Offsets::new(&[0, 3], 2));
+        add_looked_up(&mut [[0.0; 2]; 3], &[0, 1, 2], &[1.0; 8], &Offsets::new(&[0_u16, 3], 2));
     }
 
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn an_empty_table_is_refused() {
-        add_looked_up(&mut [[0.0; 1]; 1], &[0], &[], &Offsets::new(&[0], 1));
+        add_looked_up(&mut [[0.0; 1]; 1], &[0], &[], &Offsets::new(&[0_u16], 1));
     }
 
     /// Against reads that are checked, row by row.

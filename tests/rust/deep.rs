@@ -287,3 +287,45 @@ fn any_threads_and_any_batch() {
         }
     }
 }
+
+/// So many background rows that splits with 18 other players have tables, and that they take 32 bits to count.
+#[test]
+fn counts_by_large_tables() {
+    for (seed, m) in [(0, 12_000), (1, 90_000)] {
+        let mut c = Choices::fixed(90 + seed, 8_000_000);
+        let tree = bushy_parts(&mut c, 26, 2, 120).tree();
+        let mut case = rows_of(&mut c, vec![tree], 26, 2, 30, m);
+        case.players = Players::single(26);
+        for weighted in [false, true] {
+            case.weights = weighted.then(|| (0..m).map(|row| 0.5 + (row % 3) as f64).collect());
+            let explainer = case.explainer();
+            for index in [Index::Shapley, Index::Banzhaf] {
+                let want = explain(Engine::Sparse, &explainer, &case.x, index, 2);
+                let got = explain(Engine::Counts, &explainer, &case.x, index, 2);
+                assert_close(&got, &want, SCALE, &format!("{index:?}, {m} background rows, weights: {weighted}"));
+                let first = explain(Engine::Counts, &explainer, &case.x.select(&[0]), index, 1);
+                assert_same(&first, &got[..first.len()], &format!("{index:?}, the first row alone"));
+            }
+        }
+    }
+}
+
+/// A row's values are the same to the last bit if its sums do not fit beside those of all others, or if those of one group
+/// of trees take so much memory that no other group is worked on at the same time.
+#[test]
+fn any_share_of_rows() {
+    for (n, m) in [(1300, 100), (2200, 4600)] {
+        let mut c = Choices::fixed(97, 5_000_000);
+        let trees = (0..8).map(|_| bushy_parts(&mut c, 40, 100, 12).tree()).collect();
+        let mut case = rows_of(&mut c, trees, 40, 100, n, m);
+        (case.players, case.weights) = (Players::single(40), None);
+        let explainer = case.explainer();
+        let all = explain(Engine::Counts, &explainer, &case.x, Index::Shapley, 2);
+        let cells = all.len() / n;
+        for start in [0, 600, 1200, n - 40] {
+            let rows: Vec<usize> = (start..start + 40).collect();
+            let some = explain(Engine::Counts, &explainer, &case.x.select(&rows), Index::Shapley, 1);
+            assert_same(&some, &all[start * cells..][..40 * cells], &format!("{n} rows, rows from {start}"));
+        }
+    }
+}

@@ -18,7 +18,7 @@ from arborshap.rows.raw import mixed_rows, some_rows, without_arrow
 
 SAMPLE = 1000
 _MIXED = 32  # mixed rows that test what features depend on
-_SEARCHED = 100_000  # rows of a huge background that are searched for extremes
+_SEARCHED = 4_000_000  # cells of a huge background that are searched for extremes
 
 
 def verify(
@@ -150,7 +150,8 @@ def rows_to_verify(background: Matrix) -> NDArray[np.intp]:
     n = len(background)
     if n <= SAMPLE:
         return np.arange(n)
-    searched = np.unique(np.linspace(0, n - 1, min(n, _SEARCHED)).astype(np.intp))
+    most = max(SAMPLE, _SEARCHED // max(1, background.shape[1]))
+    searched = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
     values = background[searched]
     missing = np.isnan(values)
     if missing.any():

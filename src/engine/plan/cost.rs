@@ -213,7 +213,7 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
         return of_pairs(tree, now);
     }
     let (n, m) = (now.rows as f64, now.background as f64);
-    let (in_tables, counted) = (most_others(now.background) + 1, most_players(now.background, true));
+    let (in_tables, counted) = (most_others(now.background, now.index) + 1, most_players(now.background, true));
     // A split costs the same for one leaf as for two, so common leaves save less than their share.
     let used = (1.0 + 2.0 * tree.shape.uncommon) / 3.0;
     let leaf = |k: usize| {

@@ -13,7 +13,7 @@ use cost::Costs;
 use words::{Bytes, Count, Time};
 
 use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS};
-use super::ranked::ROUND_BYTES;
+use super::ranked::{ROUND_BYTES, sum_bytes};
 use crate::error::{Error, Result};
 use crate::index::Index;
 
@@ -168,7 +168,7 @@ impl Plan {
             } += 1;
         }
         if plan.by_counts > 0 {
-            plan.bytes += ROUND_BYTES;
+            plan.bytes += ROUND_BYTES + sum_bytes(compiled, now.index, now.rows, now.background);
         }
         Ok(plan)
     }

@@ -16,8 +16,10 @@ use crate::weights::Weights;
 
 /// Ranks side by side: how many rows fail 0, 1, ..., 15 players.
 pub(super) const RANKS: usize = 16;
-/// The most players besides the split's own that a table may have: with two bits for the class, an index has 16.
+/// The most players besides the split's own that an ordinary table may have: with two bits for the class, an index has 16.
 pub(super) const MOST_OTHERS: usize = 14;
+/// The most that a large one may have: it takes 25 MB.
+pub(super) const MOST_LARGE: usize = 18;
 /// The most players of a leaf whose ranked counts are worked out for it alone.
 pub(super) const MOST_PLAYERS: usize = 22;
 
@@ -55,7 +57,7 @@ impl<const D: usize> Coefficients<D> {
         let sets = |s: usize| {
             std::array::from_fn(|j| std::array::from_fn(|d| Aligned(std::array::from_fn(|i| set(s, d, j, i)))))
         };
-        let side_by_side = (0..=MOST_OTHERS).map(sets).collect();
+        let side_by_side = (0..=MOST_LARGE).map(sets).collect();
         Self { ranks, side_by_side, beyond: sizes.map(beyond).collect() }
     }
 

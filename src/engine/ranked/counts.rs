@@ -88,6 +88,16 @@ struct Entry<L> {
     count: L,
 }
 
+/// Background rows that fail more players than there are ranks, of one class, and a set that they meet.
+#[derive(Debug, Clone, Copy)]
+struct Beyond<L> {
+    set: u32,
+    class: u32,
+    /// How many players they fail.
+    failed: u32,
+    count: L,
+}
+
 /// The counts of one split by class, failed players and rank, a tile of patterns at a time.
 ///
 /// All patterns of a tile fail the same *far* players, those that a tile does not tell apart. Few patterns occur in the
@@ -102,11 +112,13 @@ pub(super) struct Ranked<L> {
     entries: Vec<Entry<L>>,
     /// Which entries fail none of the far players from this one on; all of them at the end.
     ranges: Vec<(usize, usize)>,
+    /// Set by set. There are few, because such a row meets only sets of the few players that it does not fail.
+    beyond: Vec<Beyond<L>>,
 }
 
 impl<L: Lane> Ranked<L> {
     pub(super) fn new() -> Self {
-        Self { lanes: Vec::new(), players: 0, size: 1, entries: Vec::new(), ranges: Vec::new() }
+        Self { lanes: Vec::new(), players: 0, size: 1, entries: Vec::new(), ranges: Vec::new(), beyond: Vec::new() }
     }
 
     /// Takes in how many rows have each index: class after class, the sets of failed players.
@@ -136,11 +148,15 @@ impl<L: Lane> Ranked<L> {
         (self.players, self.size) = (players, TILE.min(1 << players));
         self.lanes.resize(classes * self.size.div_ceil(SETS), [L::default(); LANES]);
         self.entries.clear();
+        self.beyond.clear();
     }
 
     /// Adds the rows of a class that fail these players.
     #[inline(always)]
     fn add(&mut self, class: usize, failed: usize, count: L) {
+        if failed.count_ones() as usize >= RANKS {
+            return self.add_beyond(class, failed, count);
+        }
         self.entries.push(Entry {
             at: (class * self.size.div_ceil(SETS) + (failed & (self.size - 1)) / SETS) as u32,
             side: (failed % SETS) as u16,
@@ -150,8 +166,23 @@ impl<L: Lane> Ranked<L> {
         });
     }
 
+    /// The same for rows that fail more players than there are ranks.
+    #[cold]
+    fn add_beyond(&mut self, class: usize, failed: usize, count: L) {
+        let passed = ((1 << self.players) - 1) & !failed;
+        let mut set = passed;
+        loop {
+            self.beyond.push(Beyond { set: set as u32, class: class as u32, failed: failed.count_ones(), count });
+            if set == 0 {
+                break;
+            }
+            set = (set - 1) & passed;
+        }
+    }
+
     /// All rows have been added.
     fn end(&mut self) {
+        self.beyond.sort_by_key(|beyond| beyond.set);
         let far = self.players.saturating_sub(TILE_PLAYERS);
         self.ranges.clear();
         self.ranges.resize(far + 1, (0, self.entries.len()));
@@ -222,6 +253,15 @@ impl<L: Lane> Ranked<L> {
             }
             for d in 0..D {
                 out[d][i * SETS..][..SETS].copy_from_slice(&sums[d]);
+            }
+        }
+        let start = self.beyond.partition_point(|beyond| (beyond.set as usize) < first);
+        for beyond in self.beyond[start..].iter().take_while(|beyond| (beyond.set as usize) < first + CHUNK) {
+            if beyond.class as usize == class {
+                let coefficients = coefficients.beyond(beyond.set.count_ones() as usize, beyond.failed as usize);
+                for d in 0..D {
+                    out[d][beyond.set as usize - first] += beyond.count.number() * coefficients[d];
+                }
             }
         }
     }

@@ -142,7 +142,7 @@ impl Joined<'_> {
         }
         let bits = others + 2;
         let numbers = out.numbers.as_flattened_mut();
-        room.ours.find(bits, x.iter().copied(), |row, number| numbers[row] = number as u16);
+        room.ours.find(bits, x.iter().copied(), |row, number| numbers[row] = number);
         out.begin(room.ours.patterns().len(), width, values.len());
         room.sums.clear();
         let sums = &mut room.sums;
@@ -162,7 +162,7 @@ impl Joined<'_> {
     /// Gives rows with the same index the same number; returns how many numbers there are. Rows that fail the same other
     /// players are found together, whatever their class.
     #[inline(always)]
-    fn number<P: Word, L: Lane>(&self, x: &[P], room: &mut Room<P, L>, numbers: &mut [u16]) -> usize {
+    fn number<P: Word, L: Lane>(&self, x: &[P], room: &mut Room<P, L>, numbers: &mut [u32]) -> usize {
         let others = self.site.others;
         let (by_class, mut next) = (&mut room.by_class, 0);
         by_class.clear();
@@ -175,7 +175,7 @@ impl Joined<'_> {
                 *number = next;
                 next += 1;
             }
-            numbers[row] = *number as u16;
+            numbers[row] = *number;
         });
         next as usize
     }
@@ -248,57 +248,7 @@ impl<P: Word, L: Lane> Default for Room<P, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Numbers that are the same in every run.
-    struct Random(u64);
-
-    impl Random {
-        fn next(&mut self) -> u64 {
-            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            self.0 >> 20
-        }
-
-        /// An index at a split: few or many other players that are failed, and a class that the split can have.
-        fn index(&mut self, site: &Site) -> u128 {
-            let wide = |random: &mut Self| u128::from(random.next()) | u128::from(random.next()) << 40;
-            let failed = match self.next() % 3 {
-                0 => wide(self) & wide(self) & wide(self),
-                1 => wide(self) & wide(self),
-                _ => wide(self),
-            };
-            let class = self.next() as usize % site.classes();
-            (failed & ((1 << site.others) - 1)) | [0, 1, 2][class] << site.others
-        }
-    }
-
-    /// What a row gets, pair by pair and leaf by leaf, from the rule of the index.
-    fn by_pairs(site: &Site, x: u128, z: &[u128], weights: &[f64], values: Values, index: Index) -> Vec<f64> {
-        let players = site.others as usize + 1;
-        let w = Weights::up_to(players);
-        // The players that a row fails at a leaf, as positions.
-        let fails = |index: u128, side: u128, position: usize| match position.cmp(&(site.own as usize)) {
-            std::cmp::Ordering::Less => index >> position & 1 == 1,
-            std::cmp::Ordering::Equal => index >> site.others != side,
-            std::cmp::Ordering::Greater => index >> (position - 1) & 1 == 1,
-        };
-        let mut gains = vec![0.0; players];
-        for (side, value) in [(0, values[0]), (1, values[1])] {
-            let s: Vec<bool> = (0..players).map(|p| fails(x, side, p)).collect();
-            for (&z, weight) in z.iter().zip(weights) {
-                let f: Vec<bool> = (0..players).map(|p| fails(z, side, p)).collect();
-                if s.iter().zip(&f).any(|(&s, &f)| s && f) {
-                    continue;
-                }
-                let size = |set: &[bool]| set.iter().filter(|&&fails| fails).count();
-                let single = index.singles(&w, size(&f), size(&f) + size(&s));
-                for p in 0..players {
-                    let given = if f[p] { single.in_x } else { 0.0 } + if s[p] { single.in_z } else { 0.0 };
-                    gains[p] += weight * value * given;
-                }
-            }
-        }
-        gains
-    }
+    use crate::engine::ranked::by_pairs::{Random, by_pairs};
 
     /// Compares what rows get at a split with all pairs, and with the same row alone.
     fn check<P: Word + TryFrom<u128>, L: Lane>(others: u32, own: u32, fresh: bool, outputs: usize, counted: usize) {
@@ -325,7 +275,7 @@ mod tests {
             for (row, &x) in x.iter().enumerate() {
                 joined.join([&narrow_z, &narrow_x[row..=row]], &mut room, &mut alone);
                 for (output, &values) in values.iter().enumerate() {
-                    let start = worth.start(output, worth.numbers.as_flattened()[row].into());
+                    let start = worth.start(output, worth.numbers.as_flattened()[row] as usize);
                     let got = &worth.gains[start..][..=others as usize];
                     let want = by_pairs(&site, x, &z, &weights, values, index);
                     let close = got.iter().zip(&want).all(|(got, want)| (got - want).abs() < 1e-9);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::coefficients::MOST_OTHERS;
+use super::coefficients::{MOST_LARGE, MOST_OTHERS};
 use crate::engine::codes::CodeTest;
 use crate::engine::compiled::{Child, CompiledTree, Leaf, Path, Place, common_values, sums_are_equal};
 
@@ -20,8 +20,24 @@ pub(super) enum Step {
 pub(super) enum Way {
     /// By a table of ranked counts.
     Ranked,
+    /// By such a table, whose indices need more than 16 bits.
+    Large,
     /// By the distinct patterns of rows, and the background rows that each of them meets.
     Joined,
+}
+
+impl Way {
+    /// All of them, in the order of their numbers.
+    pub(super) const ALL: [Self; 3] = [Self::Ranked, Self::Large, Self::Joined];
+
+    /// For splits with so many other players, if tables have up to `most` of them.
+    fn of(others: usize, most: usize) -> Self {
+        match others {
+            _ if others > most.min(MOST_LARGE) => Self::Joined,
+            _ if others > MOST_OTHERS => Self::Large,
+            _ => Self::Ranked,
+        }
+    }
 }
 
 /// What there is to know about a split.
@@ -44,9 +60,8 @@ pub(super) struct Site {
     pub(super) child_slot: u32,
     /// The step after the split's subtree.
     pub(super) end: u32,
-    /// The items of the split's subtree, its own first.
-    ranked: [u32; 2],
-    joined: [u32; 2],
+    /// The items of the split's subtree, its own first, way by way.
+    items: [[u32; 2]; Way::ALL.len()],
     /// How the leaves of the split are worked out, if it has any.
     way: Option<Way>,
 }
@@ -55,7 +70,7 @@ impl Site {
     /// The items of the split's subtree.
     #[inline(always)]
     pub(super) fn items(&self, way: Way) -> Range<u32> {
-        let [start, end] = if way == Way::Ranked { self.ranked } else { self.joined };
+        let [start, end] = self.items[way as usize];
         start..end
     }
 
@@ -82,8 +97,8 @@ impl Site {
     pub(super) fn alone(own: u32, fresh: bool, others: u32, leaves: [Option<u32>; 2]) -> Self {
         let test = CodeTest { column: 0, lo: 0, span: 0 };
         let (player, slot, child_slot, end) = (own, 0, 1, 0);
-        let (ranked, joined, way) = ([0; 2], [0; 2], Some(Way::Joined));
-        Self { test, player, own, fresh, others, leaves, slot, child_slot, end, ranked, joined, way }
+        let (items, way) = ([[0; 2]; Way::ALL.len()], Some(Way::Joined));
+        Self { test, player, own, fresh, others, leaves, slot, child_slot, end, items, way }
     }
 }
 
@@ -93,10 +108,9 @@ pub(super) struct Layout {
     pub(super) steps: Vec<Step>,
     pub(super) sites: Vec<Site>,
     /// The splits with leaves, by the way in which these are worked out.
-    pub(super) ranked: Vec<u32>,
-    pub(super) joined: Vec<u32>,
-    /// The most players on the path to a leaf, for either way.
-    pub(super) positions: [usize; 2],
+    items: [Vec<u32>; Way::ALL.len()],
+    /// The most players on the path to a leaf, for each way.
+    positions: [usize; Way::ALL.len()],
     pub(super) slots: usize,
     /// How many outputs are worked out. If the values of every leaf have the same sum, as probabilities do, players move one
     /// output by the opposite of what they move all others by, so the last one follows from these.
@@ -112,9 +126,8 @@ impl Layout {
         let mut layout = Self {
             steps: Vec::new(),
             sites: Vec::with_capacity(tree.splits.len()),
-            ranked: Vec::new(),
-            joined: Vec::new(),
-            positions: [0; 2],
+            items: Default::default(),
+            positions: [0; Way::ALL.len()],
             slots: 1,
             outputs: tree.width - usize::from(sums_are_equal(&tree.leaf_values())),
             origin: common_values(&tree.leaf_values()).map_or_else(|| vec![0.0; tree.width], <[f64]>::to_vec),
@@ -126,7 +139,7 @@ impl Layout {
             let Place::Split(n) = child.place() else { continue };
             match slot {
                 Some(slot) => {
-                    layout.enter(tree, n, slot, &mut path, most.min(MOST_OTHERS));
+                    layout.enter(tree, n, slot, &mut path, most);
                     let below = layout.sites[n].child_slot;
                     stack.push((child, None));
                     stack.push((tree.splits[n].right, Some(below + 1)));
@@ -138,6 +151,16 @@ impl Layout {
         layout
     }
 
+    /// The splits whose leaves are worked out this way, in the order of the tree.
+    pub(super) fn splits(&self, way: Way) -> &[u32] {
+        &self.items[way as usize]
+    }
+
+    /// The most players on the path to a leaf that is worked out this way.
+    pub(super) fn positions(&self, way: Way) -> usize {
+        self.positions[way as usize]
+    }
+
     fn enter(&mut self, tree: &CompiledTree, n: usize, slot: u32, path: &mut Path, most: usize) {
         let split = &tree.splits[n];
         debug_assert_eq!(n, self.sites.len(), "splits stand in depth-first order");
@@ -145,8 +168,7 @@ impl Layout {
         let matters = |leaf: &u32| Leaf::of(tree, *leaf as usize).values() != self.origin;
         let leaves = [split.left, split.right].map(|child| leaf(child).filter(matters));
         let any = leaves.iter().any(Option::is_some);
-        let by_table = path.players.len() - 1 <= most;
-        let way = any.then_some(if by_table { Way::Ranked } else { Way::Joined });
+        let way = any.then(|| Way::of(path.players.len() - 1, most));
         let child_slot = slot.div_ceil(2) * 2 + 1;
         self.sites.push(Site {
             test: split.test,
@@ -158,17 +180,15 @@ impl Layout {
             slot,
             child_slot,
             end: 0,
-            ranked: [self.ranked.len() as u32, 0],
-            joined: [self.joined.len() as u32, 0],
+            items: self.items.each_ref().map(|items| [items.len() as u32, 0]),
             way,
         });
         self.steps.push(Step::Enter(n as u32));
         self.slots = self.slots.max(child_slot as usize + 2);
         if let Some(way) = way {
-            let positions = &mut self.positions[usize::from(way == Way::Joined)];
+            let positions = &mut self.positions[way as usize];
             *positions = path.players.len().max(*positions);
-            let items = if way == Way::Ranked { &mut self.ranked } else { &mut self.joined };
-            items.push(n as u32);
+            self.items[way as usize].push(n as u32);
         }
     }
 
@@ -179,8 +199,9 @@ impl Layout {
             self.steps.push(Step::Leave);
         }
         site.end = self.steps.len() as u32;
-        site.ranked[1] = self.ranked.len() as u32;
-        site.joined[1] = self.joined.len() as u32;
+        for (of_split, items) in site.items.iter_mut().zip(&self.items) {
+            of_split[1] = items.len() as u32;
+        }
     }
 }
 

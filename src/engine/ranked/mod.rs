@@ -21,12 +21,14 @@
 //! | `bits` | such a split, whose background rows are bits |
 //! | `leaf` | a leaf of such a split, by ranked counts of its own |
 //! | `meet` | a leaf of such a split, by the distinct patterns that meet |
-//! | `pass` | the tables that are built, used and dropped together |
+//! | `pass` | the tables that are built, used and dropped together, and the background counted for some of these at once |
 //! | `worth` | what the distinct patterns of rows get at a split, and which pattern each row has |
 //! | `read` | some blocks of rows read what they get |
 //! | `pool` | arrays that are kept from pass to pass |
 
 mod bits;
+#[cfg(test)]
+mod by_pairs;
 mod coefficients;
 mod counts;
 mod distinct;
@@ -41,26 +43,33 @@ mod table;
 mod walk;
 mod worth;
 
+use std::ops::Range;
+
 use super::cells::CellMap;
 use super::codes::{BLOCK, CodedRows};
+use super::compiled::{Compiled, CompiledTree};
 use super::task::{BackgroundRows, Task};
 use crate::error::Result;
+use crate::index::Index;
 use crate::job::Workers;
 use crate::memory::zeroed;
 use crate::simd::{ALIGNING, aligned, middling};
-use coefficients::{Coefficients, MOST_OTHERS, MOST_PLAYERS, moment};
+use coefficients::{Coefficients, MOST_LARGE, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
 use join::Rules;
-use layout::{Layout, Way};
-use pass::{Built, Ingredients, Pass, Room, find_indices};
+use layout::Layout;
+use pass::{Batch, Built, Ingredients, Room};
 use pool::Pool;
 use read::{BLOCKS, Gathering, Read};
 
 /// Trees that are summed by themselves.
 pub(crate) const GROUP: usize = 2;
-/// Bytes of the sums of a group of trees, at most: rows that use the same tables. For more rows they are built again.
+/// Bytes of the sums of a group of trees, about: rows that use the same tables. For more rows they are built again.
 const SUM_BYTES: usize = 32 << 20;
-const ROWS: usize = 1 << 16;
+/// The same if there are so many background rows that it takes longer to count them than to explain the rows.
+const MOST_SUM_BYTES: usize = 400 << 20;
+/// Rows that use the same tables, at most.
+const ROWS: usize = 1 << 17;
 /// Bytes of the sums of groups, or of tables, that exist at the same time, about.
 pub(crate) const ROUND_BYTES: usize = 64 << 20;
 
@@ -96,8 +105,10 @@ fn with_lanes<const D: usize>(
 
 /// The most players besides a split's own for which its table is cheaper than bits of `m` background rows, if as many rows
 /// are explained.
-pub(crate) fn most_others(m: usize) -> usize {
-    ((3 * m.max(1)).ilog2() as usize).clamp(4, MOST_OTHERS)
+pub(crate) fn most_others(m: usize, index: Index) -> usize {
+    // An entry for pairs of players is larger.
+    let most = if index.order() == 1 { MOST_LARGE } else { MOST_OTHERS };
+    ((3 * m.max(1)).ilog2() as usize).clamp(4, most)
 }
 
 /// The most players of a leaf for which ranked counts of its own are cheaper than the other ways, with `m` background rows
@@ -109,12 +120,29 @@ pub(crate) fn most_players(m: usize, exact: bool) -> usize {
     (sets.max(1).ilog2() as usize).clamp(4, MOST_PLAYERS)
 }
 
+/// Bytes that the sums of a group of trees take for so many rows and `m` background rows.
+pub(crate) fn sum_bytes(compiled: &Compiled, index: Index, rows: usize, m: usize) -> usize {
+    let block_bytes = bytes_of_block(CellMap::new(index, compiled.n_players, compiled.n_outputs));
+    rows.div_ceil(BLOCK).min(blocks_of_share(block_bytes, m)) * block_bytes
+}
+
+fn bytes_of_block(cells: CellMap) -> usize {
+    size_of::<f64>() * BLOCK * cells.count().max(1)
+}
+
+/// How many blocks of rows use the same tables. The background is counted once for all of them, so where it is large, there
+/// should be as many.
+fn blocks_of_share(block_bytes: usize, m: usize) -> usize {
+    let many = (MOST_SUM_BYTES / block_bytes).min(m.div_ceil(2 * BLOCK));
+    (SUM_BYTES / block_bytes).max(many).clamp(1, ROWS / BLOCK)
+}
+
 struct Engine<'a, const D: usize, L> {
     task: &'a Task<'a>,
     ingredients: Ingredients<'a, D>,
     layouts: Vec<Layout>,
-    /// The passes of each group of trees.
-    groups: Vec<Vec<Pass>>,
+    /// The batches of each group of trees.
+    groups: Vec<Vec<Batch>>,
     cells: CellMap,
     rooms: Pool<Room<L>>,
     built: Pool<Built>,
@@ -132,8 +160,8 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     fn new(task: &'a Task<'a>, background: &'a BackgroundRows<'a>) -> Self {
         let Task { compiled, trees, index, job, .. } = *task;
         let m = background.rows.len();
-        let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], most_others(m)));
-        let of_tree = |t: usize| Pass::of_tree(t, &layouts[t], m, index.order());
+        let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], most_others(m, index)));
+        let of_tree = |t: usize| Batch::of_tree(t, &layouts[t], m, index.order());
         let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
         let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();
         let ingredients = Ingredients {
@@ -149,13 +177,15 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
 
     fn all(&self, cells: usize, out: &mut [f64]) -> Result<()> {
         let Task { compiled, rows, job, .. } = *self.task;
-        let block_bytes = 8 * BLOCK * self.cells.count();
-        let share = BLOCK * (SUM_BYTES / block_bytes).clamp(1, ROWS / BLOCK);
-        let passes: usize = self.groups.iter().map(Vec::len).sum();
+        let block_bytes = bytes_of_block(self.cells);
+        let share = BLOCK * blocks_of_share(block_bytes, self.ingredients.background.rows.len());
+        let passes: usize = self.groups.iter().flatten().map(|batch| batch.passes.len()).sum();
         job.progress.begin(rows.len().div_ceil(share) * passes);
-        // Enough groups for all threads are worked on side by side, each with its tables in the cache of one core.
+        // Enough groups for all threads are worked on side by side, each with its tables in the cache of one core, unless
+        // their sums take too much memory.
         let alone = Workers::new(1);
-        let side_by_side = job.workers.threads() == 1 || self.groups.len() >= 2 * job.workers.threads();
+        let are_large = share.min(rows.len()) / BLOCK * block_bytes > ROUND_BYTES;
+        let side_by_side = job.workers.threads() == 1 || (!are_large && self.groups.len() >= 2 * job.workers.threads());
         let hands = Hands { workers: if side_by_side { &alone } else { &job.workers }, bytes: ROUND_BYTES };
         for (first, out) in (0..rows.len()).step_by(share).zip(out.chunks_mut(share * cells)) {
             let some = rows.slice(first, rows.len().min(first + share));
@@ -173,82 +203,125 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     }
 
     /// The sums of all rows over a group of trees: block by block, cell by cell.
-    fn group(&self, passes: &[Pass], x: &CodedRows, hands: Hands<'_>) -> Result<Vec<f64>> {
-        let Task { compiled, trees, job, .. } = *self.task;
+    fn group(&self, batches: &[Batch], x: &CodedRows, hands: Hands<'_>) -> Result<Vec<f64>> {
         let blocks = x.len().div_ceil(BLOCK);
         let size = blocks * self.cells.count() * BLOCK;
         let mut sums = zeroed("the sums of some rows", size + ALIGNING)?;
-        for passes in self.rounds(passes, x.len(), hands) {
-            let built = hands.workers.map(passes.len(), |i| -> Result<Built> {
-                job.progress.step()?;
-                let (pass, tree) = (&passes[i], passes[i].tree);
-                let (layout, tree) = (&self.layouts[tree], &compiled.trees[trees[tree]]);
-                let mut built = self.built.take();
-                self.rooms.with(|room| self.ingredients.build(pass, layout, tree, x, room, &mut built));
-                Ok(built)
-            });
-            let built = built.into_iter().collect::<Result<Vec<Built>>>()?;
+        if hands.workers.threads() == 1 {
+            for batch in batches {
+                self.one_by_one(batch, x, &mut aligned(&mut sums)[..size])?;
+            }
+            return Ok(sums);
+        }
+        for batches in self.rounds(batches, x.len(), hands) {
+            let built = hands.workers.map(batches.len(), |i| self.build(&batches[i], x));
+            let built = built.into_iter().collect::<Result<Vec<Vec<Built>>>>()?;
             let chunk = blocks.div_ceil(hands.workers.threads());
             hands.workers.fill(&mut aligned(&mut sums)[..size], chunk * self.cells.count() * BLOCK, |i, sums| {
                 self.gatherings.with(|gathering| {
-                    for (pass, built) in passes.iter().zip(&built) {
-                        self.read(pass, built, x, i * chunk * BLOCK, gathering, sums);
+                    for (batch, built) in batches.iter().zip(&built) {
+                        self.gather(batch, x, i * chunk, sums, gathering);
+                        for (pass, built) in batch.passes.iter().zip(built) {
+                            self.read((batch, pass), built, x, i * chunk, gathering, sums);
+                        }
                     }
                 });
                 Ok(())
             })?;
-            for built in built {
+            for built in built.into_iter().flatten() {
                 self.built.give(built);
             }
         }
         Ok(sums)
     }
 
-    /// The passes whose tables exist at the same time. One thread takes one after another.
-    fn rounds<'b>(&self, passes: &'b [Pass], rows: usize, hands: Hands<'_>) -> Vec<&'b [Pass]> {
-        if hands.workers.threads() == 1 {
-            return passes.chunks(1).collect();
-        }
+    /// Adds what rows get in a batch, pass by pass: what one pass builds is in the cache while it is read.
+    fn one_by_one(&self, batch: &Batch, x: &CodedRows, sums: &mut [f64]) -> Result<()> {
+        let (layout, tree) = self.tree(batch);
+        let mut built = self.built.take();
+        self.rooms.with(|room| {
+            self.gatherings.with(|gathering| -> Result<()> {
+                self.ingredients.begin(batch, layout, room);
+                self.gather(batch, x, 0, sums, gathering);
+                for pass in &batch.passes {
+                    self.task.job.progress.step()?;
+                    self.ingredients.build((batch, pass), layout, tree, x, room, &mut built);
+                    self.read((batch, pass), &built, x, 0, gathering, sums);
+                }
+                Ok(())
+            })
+        })?;
+        self.built.give(built);
+        Ok(())
+    }
+
+    /// Builds what rows read at all passes of a batch.
+    fn build(&self, batch: &Batch, x: &CodedRows) -> Result<Vec<Built>> {
+        let (layout, tree) = self.tree(batch);
+        self.rooms.with(|room| {
+            self.ingredients.begin(batch, layout, room);
+            let build = |pass| -> Result<Built> {
+                self.task.job.progress.step()?;
+                let mut built = self.built.take();
+                self.ingredients.build((batch, pass), layout, tree, x, room, &mut built);
+                Ok(built)
+            };
+            batch.passes.iter().map(build).collect()
+        })
+    }
+
+    fn tree(&self, batch: &Batch) -> (&Layout, &CompiledTree) {
+        let Task { compiled, trees, .. } = *self.task;
+        (&self.layouts[batch.tree], &compiled.trees[trees[batch.tree]])
+    }
+
+    /// The batches whose tables exist at the same time.
+    fn rounds<'b>(&self, batches: &'b [Batch], rows: usize, hands: Hands<'_>) -> Vec<&'b [Batch]> {
         let mut rounds = Vec::new();
         let (mut start, mut bytes) = (0, 0);
-        for (i, pass) in passes.iter().enumerate() {
-            bytes += pass.bytes(&self.layouts[pass.tree], rows, self.task.index.order());
-            if bytes >= hands.bytes || i + 1 == passes.len() {
-                rounds.push(&passes[start..=i]);
+        for (i, batch) in batches.iter().enumerate() {
+            bytes += batch.bytes(&self.layouts[batch.tree], rows, self.task.index.order());
+            if bytes >= hands.bytes || i + 1 == batches.len() {
+                rounds.push(&batches[start..=i]);
                 (start, bytes) = (i + 1, 0);
             }
         }
         rounds
     }
 
-    /// Some rows, of which row `first` begins the first block, read what a pass gives them.
+    /// Finds where some rows, from a block on, read in the tables of a batch of several passes.
+    fn gather(&self, batch: &Batch, x: &CodedRows, block: usize, sums: &[f64], gathering: &mut Gathering) {
+        if batch.passes.len() > 1 {
+            gathering.find(batch, self.tree(batch).0, x, block, sums.len() / (BLOCK * self.cells.count()));
+        }
+    }
+
+    /// Some rows, from a block on, read what a pass gives them. If the pass is the only one of its batch, they first find where.
     fn read(
         &self,
-        pass: &Pass,
+        (batch, pass): (&Batch, &Range<u32>),
         built: &Built,
         x: &CodedRows,
-        first: usize,
+        block: usize,
         gathering: &mut Gathering,
         sums: &mut [f64],
     ) {
-        let Task { compiled, trees, .. } = *self.task;
-        let (layout, tree) = (&self.layouts[pass.tree], &compiled.trees[trees[pass.tree]]);
+        let (layout, tree) = self.tree(batch);
         let sums = sums.as_chunks_mut::<BLOCK>().0.chunks_mut(BLOCKS * self.cells.count());
-        for (first, sums) in (first..).step_by(BLOCKS * BLOCK).zip(sums) {
-            let (blocks, items) = (sums.len() / self.cells.count(), pass.items.len());
-            if pass.way == Way::Ranked {
-                let Gathering { indices, slots, .. } = gathering;
-                indices.resize(indices.len().max(blocks * items), [0; BLOCK]);
-                for (first, indices) in (first..).step_by(BLOCK).zip(indices.chunks_exact_mut(items).take(blocks)) {
-                    find_indices(pass, layout, x, first, slots, indices);
-                }
+        for (before, sums) in (0..).step_by(BLOCKS).zip(sums) {
+            let (first, blocks) = (block + before, sums.len() / self.cells.count());
+            let gathered = if batch.passes.len() > 1 { before } else { 0 };
+            if batch.passes.len() == 1 {
+                gathering.find(batch, layout, x, first, blocks);
             }
             middling(Read {
                 layout,
-                way: pass.way,
-                items: pass.items.clone(),
+                way: batch.way,
+                batch: batch.items(),
+                items: pass.clone(),
                 built,
-                first: first / BLOCK,
+                first,
+                gathered,
                 blocks,
                 cells: self.cells,
                 output: tree.output.first(),

@@ -23,6 +23,10 @@ const ENTRIES: usize = 1 << 14;
 const MOST_ENTRIES: usize = 1 << 20;
 /// The most splits of a pass: their indices for a block of rows stay in the first-level cache.
 const SPLITS: usize = 64;
+/// The most splits of a batch, and about how many entries its tables have: the counts of a batch stay in the second-level
+/// cache.
+const BATCH_SPLITS: usize = SPLITS;
+const BATCH_ENTRIES: usize = 1 << 17;
 /// Background rows times joined splits of a pass; the same for a very deep tree; and joined splits times outputs of a pass,
 /// since every distinct row has its gains for each of these.
 const JOINED_ROWS: usize = 1 << 20;
@@ -30,46 +34,49 @@ const MOST_JOINED_ROWS: usize = 1 << 23;
 const JOINED: usize = 16;
 /// Every pass starts at the root, so no path should be walked much more often than this.
 const PASSES: usize = 64;
+/// Blocks of background rows whose indices are found before they are counted, so that the counts of a split serve many rows
+/// while they are in the first-level cache.
+const COUNTED: usize = 4;
 
-/// Some items of a tree: splits whose leaves need work, all in the same way.
+/// Some items of a tree: splits whose leaves need work, all in the same way. The way from the root to them is walked once
+/// for the background and once for the rows; then they are worked out pass by pass.
 #[derive(Debug, Clone)]
-pub(super) struct Pass {
+pub(super) struct Batch {
     /// The position of the tree among those of the task.
     pub(super) tree: usize,
     pub(super) way: Way,
-    pub(super) items: Range<u32>,
+    /// The items of each pass, whose tables are built, used and dropped together.
+    pub(super) passes: Vec<Range<u32>>,
 }
 
-impl Pass {
-    /// The passes of a tree. They depend on the tree and the background alone, since a row's gains are summed by pass.
+impl Batch {
+    /// The batches of a tree. Their passes depend on the tree and the background alone, since a row's gains are summed by
+    /// pass.
     pub(super) fn of_tree(position: usize, layout: &Layout, m: usize, order: u32) -> Vec<Self> {
-        let mut passes = Vec::new();
-        let most = if order == 1 { ENTRIES } else { ENTRIES / 2 };
-        let least = (layout.slots / 2 / PASSES) as u32;
-        let (mut start, mut entries) = (0, 0);
-        for (item, &n) in (0..).zip(&layout.ranked) {
-            let all = layout.sites[n as usize].entries();
-            entries += all * layout.outputs;
-            let (items, last) = (item - start + 1, item + 1 == layout.ranked.len() as u32);
-            let full = items >= SPLITS as u32 || entries >= most;
-            if last || (full && items >= least) || entries >= MOST_ENTRIES {
-                passes.push(Self { tree: position, way: Way::Ranked, items: start..item + 1 });
-                (start, entries) = (item + 1, 0);
+        let of_way = |way: Way| {
+            let passes = if way == Way::Joined { joined(layout, m) } else { by_table(layout, way, order) };
+            let mut batches: Vec<Self> = Vec::new();
+            let (mut splits, mut entries) = (0, 0);
+            for pass in passes {
+                splits += pass.len();
+                entries += sites(layout, way, &pass).map(Site::entries).sum::<usize>();
+                let full = splits > BATCH_SPLITS || entries > BATCH_ENTRIES || way == Way::Joined;
+                if full || batches.is_empty() {
+                    batches.push(Self { tree: position, way, passes: Vec::new() });
+                    splits = pass.len();
+                    entries = sites(layout, way, &pass).map(Site::entries).sum();
+                }
+                batches.last_mut().expect("just pushed").passes.push(pass);
             }
-        }
-        let splits = layout.joined.len() as u32;
-        let each = |rows: usize| (rows / m.max(1)) as u32;
-        let most = (JOINED / layout.outputs.max(1)) as u32;
-        let each = each(JOINED_ROWS).min(most).max(least.min(each(MOST_JOINED_ROWS))).max(1);
-        let joined = (0..splits).step_by(each as usize).map(|start| start..splits.min(start + each));
-        passes.extend(joined.map(|items| Self { tree: position, way: Way::Joined, items }));
-        passes
+            batches
+        };
+        Way::ALL.into_iter().flat_map(of_way).collect()
     }
 
-    /// The splits of the items.
-    fn sites<'a>(&self, layout: &'a Layout) -> impl Iterator<Item = &'a Site> {
-        let all = if self.way == Way::Ranked { &layout.ranked } else { &layout.joined };
-        all[self.items.start as usize..self.items.end as usize].iter().map(|&n| &layout.sites[n as usize])
+    /// The items of all passes.
+    pub(super) fn items(&self) -> Range<u32> {
+        let [first, .., last] = &self.passes[..] else { return self.passes[0].clone() };
+        first.start..last.end
     }
 
     /// Bytes that rows read, at most.
@@ -77,15 +84,50 @@ impl Pass {
         let bytes = |site: &Site| {
             let players = site.others as usize + 1;
             match (self.way, order) {
-                (Way::Ranked, 1) if in_advance(site, rows) => layout.outputs * site.entries() * (24 + 8 * players),
-                (Way::Ranked, 1) => layout.outputs * site.entries() * 24,
-                (Way::Ranked, _) => layout.outputs * site.entries() * 64,
                 (Way::Joined, 1) => rows * (4 + 8 * players * layout.outputs),
                 (Way::Joined, _) => rows * (4 + 8 * pair(players, 0) * layout.outputs),
+                (_, 1) if in_advance(site, rows) => layout.outputs * site.entries() * (24 + 8 * players),
+                (_, 1) => layout.outputs * site.entries() * 24,
+                (_, _) => layout.outputs * site.entries() * 64,
             }
         };
-        self.sites(layout).map(bytes).sum()
+        sites(layout, self.way, &self.items()).map(bytes).sum()
     }
+}
+
+/// The splits of some items.
+fn sites<'a>(layout: &'a Layout, way: Way, items: &Range<u32>) -> impl Iterator<Item = &'a Site> + use<'a> {
+    let all = &layout.splits(way)[items.start as usize..items.end as usize];
+    all.iter().map(|&n| &layout.sites[n as usize])
+}
+
+/// The passes over splits with tables.
+fn by_table(layout: &Layout, way: Way, order: u32) -> Vec<Range<u32>> {
+    let mut passes = Vec::new();
+    let most = if order == 1 { ENTRIES } else { ENTRIES / 2 };
+    let least = (layout.slots / 2 / PASSES) as u32;
+    let (mut start, mut entries) = (0, 0);
+    let all = layout.splits(way);
+    for (item, &n) in (0..).zip(all) {
+        entries += layout.sites[n as usize].entries() * layout.outputs;
+        let (items, last) = (item - start + 1, item + 1 == all.len() as u32);
+        let full = items >= SPLITS as u32 || entries >= most;
+        if last || (full && items >= least) || entries >= MOST_ENTRIES {
+            passes.push(start..item + 1);
+            (start, entries) = (item + 1, 0);
+        }
+    }
+    passes
+}
+
+/// The passes over splits that are worked out by distinct patterns.
+fn joined(layout: &Layout, m: usize) -> Vec<Range<u32>> {
+    let splits = layout.splits(Way::Joined).len() as u32;
+    let least = (layout.slots / 2 / PASSES) as u32;
+    let each = |rows: usize| (rows / m.max(1)) as u32;
+    let most = (JOINED / layout.outputs.max(1)) as u32;
+    let each = each(JOINED_ROWS).min(most).max(least.min(each(MOST_JOINED_ROWS))).max(1);
+    (0..splits).step_by(each as usize).map(|start| start..splits.min(start + each)).collect()
 }
 
 /// What rows read at each item of a pass, kept from pass to pass.
@@ -97,12 +139,43 @@ pub(super) struct Built {
 
 /// What passes are built with, kept from pass to pass.
 pub(super) struct Room<L> {
+    /// How many background rows have each index, split by split of the present batch.
     counts: Vec<Vec<L>>,
     ranked: Ranked<L>,
-    slots: Slots<u16>,
-    indices: Vec<[u16; BLOCK]>,
+    small: Walk<u16>,
+    large: Walk<u32>,
     narrow: Splits<u32, L>,
     wide: Splits<u128, L>,
+}
+
+/// The indices of some blocks of rows at the splits of a batch, block by block and split by split, and room to find them.
+#[derive(Debug)]
+pub(super) struct Walk<P> {
+    slots: Slots<P>,
+    indices: Vec<[P; BLOCK]>,
+}
+
+impl<P> Default for Walk<P> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), indices: Vec::new() }
+    }
+}
+
+impl<P: Pattern> Walk<P> {
+    /// Finds the indices of all blocks from row `first` on, at most `blocks` of them.
+    pub(super) fn find(&mut self, batch: &Batch, layout: &Layout, rows: &CodedRows, first: usize, blocks: usize) {
+        let items = batch.items().len();
+        self.indices.resize(self.indices.len().max(blocks * items), [P::default(); BLOCK]);
+        let firsts = (first..rows.len()).step_by(BLOCK).take(blocks);
+        for (first, indices) in firsts.zip(self.indices.chunks_exact_mut(items)) {
+            find_indices(batch, layout, rows, first, &mut self.slots, indices);
+        }
+    }
+
+    /// The indices at the splits of `items`, block by block.
+    pub(super) fn all(&self) -> &[[P; BLOCK]] {
+        &self.indices
+    }
 }
 
 impl<L: Lane> Default for Room<L> {
@@ -110,8 +183,8 @@ impl<L: Lane> Default for Room<L> {
         Self {
             counts: Vec::new(),
             ranked: Ranked::new(),
-            slots: Vec::new(),
-            indices: Vec::new(),
+            small: Walk::default(),
+            large: Walk::default(),
             narrow: Splits::default(),
             wide: Splits::default(),
         }
@@ -143,41 +216,56 @@ pub(super) struct Ingredients<'a, const D: usize> {
 }
 
 impl<const D: usize> Ingredients<'_, D> {
-    /// Works out what rows read at each item of a pass.
+    /// Does for all passes of a batch what is better done for all at once.
+    pub(super) fn begin<L: Lane>(&self, batch: &Batch, layout: &Layout, room: &mut Room<L>) {
+        let Room { counts, small, large, .. } = room;
+        match batch.way {
+            Way::Ranked => self.count(batch, layout, counts, small),
+            Way::Large => self.count(batch, layout, counts, large),
+            Way::Joined => {}
+        }
+    }
+
+    /// Works out what rows read at each item of a pass, one of those of the batch that was begun last.
     pub(super) fn build<L: Lane>(
         &self,
-        pass: &Pass,
+        (batch, pass): (&Batch, &Range<u32>),
         layout: &Layout,
         tree: &CompiledTree,
         x: &CodedRows,
         room: &mut Room<L>,
         built: &mut Built,
     ) {
-        match pass.way {
-            Way::Ranked => self.tables(pass, layout, tree, x.len(), room, &mut built.tables),
-            // An index has a bit for each of the other players, and two for the class.
-            Way::Joined if pass.sites(layout).all(|site| site.others + 2 <= u32::BITS) => {
-                self.splits(pass, layout, tree, x, &mut room.narrow, &mut built.joined);
+        let sites = || sites(layout, batch.way, pass);
+        match batch.way {
+            Way::Ranked | Way::Large => {
+                let before = (pass.start - batch.items().start) as usize;
+                let counts = room.counts[before..].iter();
+                self.tables(sites().zip(counts), layout, tree, x.len(), &mut room.ranked, &mut built.tables);
             }
-            Way::Joined => self.splits(pass, layout, tree, x, &mut room.wide, &mut built.joined),
+            // An index has a bit for each of the other players, and two for the class.
+            Way::Joined if sites().all(|site| site.others + 2 <= u32::BITS) => {
+                self.splits(batch, layout, tree, x, &mut room.narrow, &mut built.joined);
+            }
+            Way::Joined => self.splits(batch, layout, tree, x, &mut room.wide, &mut built.joined),
         }
     }
 
-    fn tables<L: Lane>(
+    fn tables<'a, L: Lane + 'a>(
         &self,
-        pass: &Pass,
+        counted: impl Iterator<Item = (&'a Site, &'a Vec<L>)>,
         layout: &Layout,
         tree: &CompiledTree,
         rows: usize,
-        room: &mut Room<L>,
+        ranked: &mut Ranked<L>,
         all: &mut Vec<Tables>,
     ) {
-        self.count(pass, layout, room);
-        all.resize_with(pass.items.len().max(all.len()), Tables::default);
-        for ((site, counts), tables) in pass.sites(layout).zip(&room.counts).zip(all) {
-            let values = self.values(site, layout, tree);
-            let (coefficients, ranked) = (&self.coefficients, &mut room.ranked);
-            widest(BuildTables { site, counts, values: &values, coefficients, ranked, rows, tables });
+        for (i, (site, counts)) in counted.enumerate() {
+            if i == all.len() {
+                all.push(Tables::default());
+            }
+            let (values, coefficients) = (self.values(site, layout, tree), &self.coefficients);
+            widest(BuildTables { site, counts, values: &values, coefficients, ranked, rows, tables: &mut all[i] });
         }
     }
 
@@ -191,24 +279,27 @@ impl<const D: usize> Ingredients<'_, D> {
     }
 
     /// Counts how many background rows have each index, split by split.
-    fn count<L: Lane>(&self, pass: &Pass, layout: &Layout, room: &mut Room<L>) {
-        let Room { counts, slots, indices, .. } = room;
-        counts.resize_with(pass.items.len().max(counts.len()), Vec::new);
-        for (counts, site) in counts.iter_mut().zip(pass.sites(layout)) {
+    fn count<P: Pattern, L: Lane>(&self, batch: &Batch, layout: &Layout, counts: &mut Vec<Vec<L>>, walk: &mut Walk<P>) {
+        let items = batch.items();
+        counts.resize_with(items.len().max(counts.len()), Vec::new);
+        for (counts, site) in counts.iter_mut().zip(sites(layout, batch.way, &items)) {
             counts.clear();
             counts.resize(site.entries(), L::default());
         }
-        indices.resize(pass.items.len(), [0; BLOCK]);
         let z = self.background.rows;
-        for first in (0..z.len()).step_by(BLOCK) {
-            find_indices(pass, layout, z, first, slots, indices);
-            let n = BLOCK.min(z.len() - first);
-            let weights = self.background.weights.map(|weights| &weights[first..]);
-            for (counts, indices) in counts.iter_mut().zip(&*indices) {
-                for (r, &index) in indices[..n].iter().enumerate() {
-                    let count = &mut counts[usize::from(index)];
-                    let weight = if L::EXACT { 1.0 } else { weights.map_or(1.0, |weights| weights[r]) };
-                    *count = count.plus(L::of(weight));
+        for first in (0..z.len()).step_by(COUNTED * BLOCK) {
+            walk.find(batch, layout, z, first, COUNTED);
+            let blocks = (first..z.len()).step_by(BLOCK).take(COUNTED);
+            for (item, counts) in counts[..items.len()].iter_mut().enumerate() {
+                for (block, first) in blocks.clone().enumerate() {
+                    let n = BLOCK.min(z.len() - first);
+                    let weights = self.background.weights.map(|weights| &weights[first..]);
+                    let indices = &walk.all()[block * items.len() + item][..n];
+                    for (r, &index) in indices.iter().enumerate() {
+                        let count = &mut counts[index.number()];
+                        let weight = if L::EXACT { 1.0 } else { weights.map_or(1.0, |weights| weights[r]) };
+                        *count = count.plus(L::of(weight));
+                    }
                 }
             }
         }
@@ -216,7 +307,7 @@ impl<const D: usize> Ingredients<'_, D> {
 
     fn splits<P: Word, L: Lane>(
         &self,
-        pass: &Pass,
+        batch: &Batch,
         layout: &Layout,
         tree: &CompiledTree,
         x: &CodedRows,
@@ -224,18 +315,19 @@ impl<const D: usize> Ingredients<'_, D> {
         all: &mut Vec<Worth>,
     ) {
         let Splits { z, x: ours, slots, block, room } = splits;
+        let items = batch.items();
         for (rows, all) in [(self.background.rows, &mut *z), (x, &mut *ours)] {
-            all.resize_with(pass.items.len().max(all.len()), Vec::new);
+            all.resize_with(items.len().max(all.len()), Vec::new);
             all.iter_mut().for_each(Vec::clear);
-            block.resize(pass.items.len(), [P::default(); BLOCK]);
+            block.resize(items.len(), [P::default(); BLOCK]);
             for first in (0..rows.len()).step_by(BLOCK) {
-                find_indices(pass, layout, rows, first, slots, block);
+                find_indices(batch, layout, rows, first, slots, block);
                 let n = BLOCK.min(rows.len() - first);
                 all.iter_mut().zip(&*block).for_each(|(all, block)| all.extend_from_slice(&block[..n]));
             }
         }
-        all.resize_with(pass.items.len().max(all.len()), Worth::default);
-        for ((site, (z, x)), worth) in pass.sites(layout).zip(z.iter().zip(ours)).zip(all) {
+        all.resize_with(items.len().max(all.len()), Worth::default);
+        for ((site, (z, x)), worth) in sites(layout, batch.way, &items).zip(z.iter().zip(ours)).zip(all) {
             let values = self.values(site, layout, tree);
             let joined = Joined { site, values: &values, weights: self.background.weights, rules: &self.rules };
             counting(JoinSplit { joined, z, x, room, worth });
@@ -244,8 +336,8 @@ impl<const D: usize> Ingredients<'_, D> {
 }
 
 /// Finds the indices of the block of rows that begins at `first`, split by split.
-pub(super) fn find_indices<P: Pattern>(
-    pass: &Pass,
+fn find_indices<P: Pattern>(
+    batch: &Batch,
     layout: &Layout,
     rows: &CodedRows,
     first: usize,
@@ -254,7 +346,7 @@ pub(super) fn find_indices<P: Pattern>(
 ) {
     with_codes!(rows.codes(), codes => {
         let codes = rows.block_of(codes, first).0;
-        widest(Indices { layout, way: pass.way, items: pass.items.clone(), codes, slots, out });
+        widest(Indices { layout, way: batch.way, items: batch.items(), codes, slots, out });
     });
 }
 

@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use super::layout::{Layout, Site, Step, Way};
-use super::pass::Built;
-use super::walk::{Slots, meets};
+use super::pass::{Batch, Built, Walk};
+use super::walk::meets;
 use crate::engine::cells::CellMap;
-use crate::engine::codes::BLOCK;
+use crate::engine::codes::{BLOCK, CodedRows};
 use crate::simd::{ALIGNING, Kernel, aligned};
 
 /// Blocks of rows that go along together, at most.
@@ -32,20 +32,34 @@ pub(super) struct Gathering {
     path: Vec<u32>,
     /// Where the gains of each position, or pair of positions, are summed.
     targets: Vec<u32>,
-    /// The indices in the tables of the pass, block by block and item by item.
-    pub(super) indices: Vec<[u16; BLOCK]>,
-    pub(super) slots: Slots<u16>,
+    /// The indices in the tables of the batch, if these are small, and if they are large.
+    pub(super) small: Walk<u16>,
+    pub(super) large: Walk<u32>,
+}
+
+impl Gathering {
+    /// Finds the indices of some blocks of rows, from block `first` on, in the tables of a batch.
+    pub(super) fn find(&mut self, batch: &Batch, layout: &Layout, x: &CodedRows, first: usize, blocks: usize) {
+        match batch.way {
+            Way::Ranked => self.small.find(batch, layout, x, first * BLOCK, blocks),
+            Way::Large => self.large.find(batch, layout, x, first * BLOCK, blocks),
+            Way::Joined => {}
+        }
+    }
 }
 
 /// Reads all items of a pass for some blocks of rows.
 pub(super) struct Read<'a> {
     pub(super) layout: &'a Layout,
     pub(super) way: Way,
+    /// The items of the batch, and those of the pass.
+    pub(super) batch: Range<u32>,
     pub(super) items: Range<u32>,
-    /// What rows read at each item.
+    /// What rows read at each item of the pass.
     pub(super) built: &'a Built,
-    /// The first of all blocks that is read, and how many are.
+    /// The first of all blocks that is read, its number among those that were gathered, and how many are read.
     pub(super) first: usize,
+    pub(super) gathered: usize,
     pub(super) blocks: usize,
     pub(super) cells: CellMap,
     /// The first output of the tree, and how many are worked out.
@@ -99,7 +113,7 @@ impl Read<'_> {
     /// How many gains there are for each output and block.
     #[inline(always)]
     fn room(&self) -> usize {
-        let positions = self.layout.positions[usize::from(self.way == Way::Joined)];
+        let positions = self.layout.positions(self.way);
         if self.cells.order == 1 { positions } else { pair(positions, 0) }
     }
 
@@ -116,9 +130,10 @@ impl Read<'_> {
         if !self.items.contains(&item) {
             return;
         }
-        let (at, items, is_direct) = ((item - self.items.start) as usize, self.items.len(), self.is_direct());
+        let (at, is_direct) = ((item - self.items.start) as usize, self.is_direct());
+        let index = |block: usize| (self.gathered + block) * self.batch.len() + (item - self.batch.start) as usize;
         let room = if is_direct { self.cells.count() } else { self.room() };
-        let Gathering { gains, path, targets, indices, .. } = &mut *self.gathering;
+        let Gathering { gains, path, targets, small, large } = &mut *self.gathering;
         for output in 0..self.width {
             targets.clear();
             if is_direct {
@@ -132,11 +147,13 @@ impl Read<'_> {
                 let all = if is_direct { &mut *self.sums } else { aligned(gains).as_chunks_mut::<BLOCK>().0 };
                 let start = if is_direct { block } else { output * self.blocks + block } * room;
                 let sums = &mut all[start..][..room];
+                let table = || &self.built.tables[at];
                 match self.way {
                     Way::Ranked if self.cells.order == 1 => {
-                        self.built.tables[at].add(site, output, &indices[block * items + at], targets, sums);
+                        table().add(site, output, &small.all()[index(block)], targets, sums);
                     }
-                    Way::Ranked => self.built.tables[at].add_pairs(site, output, &indices[block * items + at], sums),
+                    Way::Ranked => table().add_pairs(site, output, &small.all()[index(block)], sums),
+                    Way::Large => table().add(site, output, &large.all()[index(block)], targets, sums),
                     Way::Joined => self.built.joined[at].add(self.first + block, output, targets, sums),
                 }
             }

@@ -19,6 +19,7 @@ use super::coefficients::{Coefficients, moment};
 use super::counts::{CHUNK, Lane, Ranked, TILE};
 use super::layout::Site;
 use super::read::pair;
+use super::walk::Pattern;
 use crate::engine::codes::BLOCK;
 use crate::simd::{Offsets, add_looked_up};
 
@@ -37,10 +38,11 @@ pub(super) struct Tables {
     entries: usize,
 }
 
-/// What an entry gives to all players is worked out in advance if there are so many rows per entry, and no more other
-/// players than this: larger tables would not stay in the cache.
+/// What an entry gives to all players is worked out in advance if there are so many rows per entry. With more other players
+/// than this, it takes more rows, since such tables leave the first-level cache.
 const READERS: usize = 4;
-const MOST_IN_ADVANCE: u32 = 8;
+const FEW_OTHERS: u32 = 8;
+const MORE_READERS: usize = 16;
 
 /// A, C, D, $E_0$, $E_1$, $E_2$, $F_0$, $F_1$.
 type Pair = [f64; 8];
@@ -90,7 +92,8 @@ pub(super) fn build<L: Lane, const D: usize>(
 
 /// Whether to work out what each entry gives to all players, because so many rows will read it.
 pub(super) fn in_advance(site: &Site, rows: usize) -> bool {
-    site.others <= MOST_IN_ADVANCE && READERS * site.entries() <= rows
+    let readers = if site.others <= FEW_OTHERS { READERS } else { MORE_READERS };
+    readers * site.entries() <= rows
 }
 
 /// Some patterns of a table.
@@ -151,11 +154,11 @@ impl Tables {
 
     /// Adds what a block of rows with these indices gets to the target of each position.
     #[inline(always)]
-    pub(super) fn add(
+    pub(super) fn add<P: Pattern + Into<u32>>(
         &self,
         site: &Site,
         output: usize,
-        indices: &[u16; BLOCK],
+        indices: &[P; BLOCK],
         targets: &[u32],
         sums: &mut [[f64; BLOCK]],
     ) {
@@ -168,7 +171,7 @@ impl Tables {
         let (at, mut a) = (site.own as usize, [0.0; BLOCK]);
         let sum = &mut sums[targets[at] as usize];
         for r in 0..BLOCK {
-            let [whole, part] = own[usize::from(indices[r]) & mask];
+            let [whole, part] = own[indices[r].number() & mask];
             a[r] = whole;
             sum[r] += part;
         }
@@ -258,13 +261,13 @@ impl Tables {
 /// Adds `a - c` for players besides the split's own, whose bits in an index begin with `first`. Two players are served
 /// at a time, since both take the same index.
 #[inline(always)]
-fn add_others(
+fn add_others<P: Pattern>(
     sums: &mut [[f64; BLOCK]],
     targets: &[u32],
     first: usize,
     a: &[f64; BLOCK],
     c: &[f64],
-    indices: &[u16; BLOCK],
+    indices: &[P; BLOCK],
 ) {
     let mask = c.len() - 1;
     let (twos, rest) = targets.as_chunks::<2>();
@@ -273,7 +276,7 @@ fn add_others(
         let [one, two] =
             sums.get_disjoint_mut(two.map(|target| target as usize)).expect("a path has every player once");
         for r in 0..BLOCK {
-            let index = usize::from(indices[r]);
+            let index = indices[r].number();
             one[r] += a[r] - c[(index | bit) & mask];
             two[r] += a[r] - c[(index | bit << 1) & mask];
         }
@@ -281,7 +284,7 @@ fn add_others(
     for &target in rest {
         let (sum, bit) = (&mut sums[target as usize], 1_usize << (first + targets.len() - 1));
         for r in 0..BLOCK {
-            sum[r] += a[r] - c[(usize::from(indices[r]) | bit) & mask];
+            sum[r] += a[r] - c[(indices[r].number() | bit) & mask];
         }
     }
 }
@@ -311,4 +314,63 @@ fn left_or_right<const D: usize>(
     let q = [far[d][s] + failed[d][s], far[d + 1][s] + failed[d + 1][s]];
     let own = v * (q[0] - q[1]);
     Part { whole: v * near[d][s] + own + u * far[d + 1][s], own: own - u * (far[d][s] - far[d + 1][s]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ranked::by_pairs::{Random, by_pairs};
+    use crate::index::Index;
+
+    /// Compares what rows read with all pairs. Some background rows fail nearly everybody.
+    fn check<P: Pattern + Into<u32>, L: Lane>(others: u32, own: u32, fresh: bool, pattern: impl Fn(u128) -> P) {
+        let site = Site::alone(own, fresh, others, [Some(0), Some(1)]);
+        let mut random = Random(u64::from(others * 64 + own));
+        let x: [u128; BLOCK] = std::array::from_fn(|row| match row {
+            // Whoever fails nearly everybody is met by those who fail hardly anybody.
+            0..20 => (1 << row) & ((1 << others) - 1),
+            _ => random.index(&site),
+        });
+        let all_but = |players: u128| ((1 << others) - 1) & !players;
+        let mut z: Vec<u128> = (0..150).map(|_| random.index(&site)).collect();
+        z.extend((0..others).flat_map(|p| [all_but(1 << p), all_but(1 << p | 1), all_but(1 << p) | 1 << others]));
+        z.extend([all_but(0); 3]);
+        let weights: Vec<f64> = (0..z.len()).map(|i| if L::EXACT { 1.0 } else { 0.3 + (i % 5) as f64 }).collect();
+        let mut counts = vec![L::default(); site.entries()];
+        for (&z, &weight) in z.iter().zip(&weights) {
+            counts[z as usize] = counts[z as usize].plus(L::of(weight));
+        }
+        let targets: Vec<u32> = (0..=others).collect();
+        for (index, rows) in [(Index::Shapley, 1), (Index::Banzhaf, 1 << 20)] {
+            let coefficients = Coefficients::<{ moment::SINGLE }>::new(index);
+            let (values, mut ranked, mut tables) = ([[1.5, -0.5], [0.0, 2.0]], Ranked::new(), Tables::default());
+            build(&site, &counts, &values, &coefficients, &mut ranked, rows, &mut tables);
+            for (output, &values) in values.iter().enumerate() {
+                let mut sums = vec![[0.0; BLOCK]; others as usize + 1];
+                tables.add(&site, output, &x.map(&pattern), &targets, &mut sums);
+                for (row, &x) in x.iter().enumerate() {
+                    let want = by_pairs(&site, x, &z, &weights, values, index);
+                    let close = sums.iter().zip(&want).all(|(sums, want)| (sums[row] - want).abs() < 1e-9);
+                    assert!(close, "{others} others, own {own}, {index:?}, row {row}: {want:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tables_give_what_pairs_give() {
+        for (others, own, fresh) in [(0, 0, true), (3, 1, false), (8, 8, true), (9, 0, false), (14, 6, false)] {
+            check::<u16, u16>(others, own, fresh, |index| index as u16);
+            check::<u16, f64>(others, own, fresh, |index| index as u16);
+        }
+    }
+
+    #[test]
+    fn large_tables_give_what_pairs_give() {
+        for (others, own, fresh) in [(15, 3, true), (16, 16, false), (17, 0, true), (18, 9, false)] {
+            check::<u32, u16>(others, own, fresh, |index| index as u32);
+            check::<u32, u32>(others, own, fresh, |index| index as u32);
+        }
+        check::<u32, f64>(18, 2, false, |index| index as u32);
+    }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::layout::{Layout, Site, Step, Way};
 use crate::engine::codes::{BLOCK, Code};
-use crate::simd::{Aligned, Kernel};
+use crate::simd::{Aligned, CACHE_LINE, Kernel, prefetch};
 
 /// An unsigned integer with a bit for each player of a path.
 pub(super) trait Pattern: Copy + Default + Eq + Send + Sync + std::ops::BitOr<Output = Self> {
@@ -15,6 +15,8 @@ pub(super) trait Pattern: Copy + Default + Eq + Send + Sync + std::ops::BitOr<Ou
     fn taken_out(self, position: u32) -> Self;
     /// The pattern with one more bit, of a player that is not failed; those above it move up.
     fn put_in(self, position: u32) -> Self;
+    /// As a number, for patterns that fit.
+    fn number(self) -> usize;
 }
 
 macro_rules! pattern {
@@ -37,9 +39,16 @@ macro_rules! pattern {
             let low = Self::bit(position) - 1;
             (self & low) | (self & !low) << 1
         }
+        #[inline(always)]
+        fn number(self) -> usize {
+            self as usize
+        }
     })* };
 }
 pattern!(u16 u32 u128);
+
+/// The codes that a walk needs so many steps later are asked for: with many columns, they come from far away.
+const AHEAD: usize = 3;
 
 /// The patterns of a block of rows at the splits of a path.
 pub(super) type Slots<P> = Vec<Aligned<[P; BLOCK]>>;
@@ -68,6 +77,12 @@ impl<C: Code, P: Pattern> Kernel for Indices<'_, C, P> {
         while let Some(&step) = layout.steps.get(at) {
             at += 1;
             let Step::Enter(n) = step else { continue };
+            if let Some(Step::Enter(next)) = layout.steps.get(at + AHEAD) {
+                let column = column(&layout.sites[*next as usize], codes);
+                for first in (0..BLOCK).step_by(CACHE_LINE / size_of::<C>()) {
+                    prefetch(column, first);
+                }
+            }
             let site = &layout.sites[n as usize];
             let below = site.items(way);
             if !meets(&below, &items) {

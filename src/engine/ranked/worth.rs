@@ -7,7 +7,7 @@ use crate::simd::{Offsets, add_looked_up};
 #[derive(Debug, Default)]
 pub(super) struct Worth {
     /// For every row, the number of its index among the distinct ones. The last block is filled up with the first number.
-    pub(super) numbers: Vec<[u16; BLOCK]>,
+    pub(super) numbers: Vec<[u32; BLOCK]>,
     /// For every output and number, as many as there are positions, or pairs of them.
     pub(super) gains: Vec<f64>,
     distinct: usize,
