@@ -240,6 +240,7 @@ impl WholeTree<'_> {
         Ok(if covers.is_empty() { tree } else { tree.with_cover(covers) })
     }
 
+    #[inline(always)]
     fn split(&self, n: usize, node: &FlatNode) -> Result<Split, String> {
         let index = |what: &str, i: i32| u32::try_from(i).map_err(|_| format!("its {what} is {i}"));
         let flags = node.flags;

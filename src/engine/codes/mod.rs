@@ -13,7 +13,7 @@ mod source;
 mod width;
 
 pub(crate) use crate::simd::bits;
-pub(crate) use choose::CodeTests;
+pub(crate) use choose::TreeTests;
 pub(crate) use rows::{BLOCK, CodedRows, SET};
 pub(crate) use source::RowSource;
 pub(crate) use width::{Code, Codes, of_width, with_codes};
@@ -63,6 +63,17 @@ enum Coding {
     Split(Split),
 }
 
+impl Coding {
+    /// The largest code of a value.
+    fn largest(&self) -> u32 {
+        match self {
+            Self::F32 { cuts, .. } => cuts.len() as u32 + 1,
+            Self::F64 { cuts, .. } => cuts.len() as u32 + 1,
+            Self::Split(_) => 2,
+        }
+    }
+}
+
 /// One column of codes.
 #[derive(Debug)]
 struct Column {
@@ -87,11 +98,7 @@ impl Columns {
 
     /// The largest code of a value in a column.
     pub(crate) fn largest_code(&self, column: usize) -> u32 {
-        match &self.columns[column].coding {
-            Coding::F32 { cuts, .. } => cuts.len() as u32 + 1,
-            Coding::F64 { cuts, .. } => cuts.len() as u32 + 1,
-            Coding::Split(_) => 2,
-        }
+        self.columns[column].coding.largest()
     }
 
     /// Whether 16 bits hold every code, with room for the tests' own arithmetic.

@@ -2,7 +2,7 @@
 
 use super::shape::expected_meets;
 use super::{Child, CompiledSplit, CompiledTree, LEAF, PathLengths, Shape};
-use crate::engine::codes::CodeTests;
+use crate::engine::codes::{CodeTest, TreeTests};
 use crate::forest::{Node, Split, Tree};
 use crate::players::Players;
 
@@ -10,18 +10,17 @@ use crate::players::Players;
 pub(super) struct Game<'a> {
     pub(super) n_outputs: usize,
     pub(super) players: &'a Players,
-    pub(super) tests: &'a CodeTests,
     pub(super) with_shares: bool,
 }
 
-/// Compiles a tree whose nodes are numbered from `first` on in the code tests.
-pub(super) fn tree(tree: &Tree, game: &Game<'_>, first: usize) -> CompiledTree {
+/// Compiles a tree.
+pub(super) fn tree(tree: &Tree, game: &Game<'_>, tests: &TreeTests<'_>) -> CompiledTree {
     let mut compiler = Compiler::new(tree, game);
     let mut next = Some(0);
     while let Some(node) = next {
         next = match &tree.nodes()[node as usize] {
             Node::Leaf(leaf) => compiler.leaf(*leaf as usize),
-            Node::Split(split) => Some(compiler.split(split, first + node as usize)),
+            Node::Split(split) => Some(compiler.split(split, tests.of(node as usize, split))),
         };
     }
     compiler.finish()
@@ -93,8 +92,8 @@ impl<'a> Compiler<'a> {
         None
     }
 
-    /// Adds a split, whose node has this number in the code tests; the node that comes next.
-    fn split(&mut self, split: &Split, number: usize) -> u32 {
+    /// Adds a split and its code test; the node that comes next.
+    fn split(&mut self, split: &Split, test: CodeTest) -> u32 {
         let player = self.path.enter(self.game.players.of(split.feature as usize));
         self.compiled.max_path = self.compiled.max_path.max(self.path.distinct);
         self.compiled.depth = self.compiled.depth.max(self.path.len);
@@ -103,7 +102,7 @@ impl<'a> Compiler<'a> {
         }
         let at = self.compiled.splits.len();
         self.connect(Child(at as u32));
-        let (test, unknown) = (self.game.tests.of(number, split), Child(LEAF));
+        let unknown = Child(LEAF);
         self.compiled.splits.push(CompiledSplit { test, left: unknown, right: unknown, player });
         let fresh = self.path.times[player as usize] == 1;
         self.above.push(Above { at, player, fresh, right: Some(split.right), left_meets: 0.0 });

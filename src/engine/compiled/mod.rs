@@ -102,11 +102,8 @@ impl Compiled {
     /// Compiles a forest; path-dependent values need the shares of the training weight too.
     pub(crate) fn new(forest: &Forest, players: &Players, with_shares: bool, workers: &Workers) -> Self {
         let (columns, tests) = Columns::new(forest, workers);
-        let starts =
-            forest.trees().iter().scan(0, |next, tree| Some(std::mem::replace(next, *next + tree.nodes().len())));
-        let starts: Vec<usize> = starts.collect();
-        let game = compile::Game { n_outputs: forest.n_outputs(), players, tests: &tests, with_shares };
-        let tree = |t: usize| compile::tree(&forest.trees()[t], &game, starts[t]);
+        let game = compile::Game { n_outputs: forest.n_outputs(), players, with_shares };
+        let tree = |t: usize| compile::tree(&forest.trees()[t], &game, &tests.of_tree(t));
         let trees = workers.map(forest.trees().len(), tree);
         Self {
             all_tables: trees.iter().all(CompiledTree::can_have_tables),

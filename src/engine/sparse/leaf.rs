@@ -1,15 +1,21 @@
 //! What the pairs that meet at a leaf get.
 
-use super::level::{Level, Standing};
+use super::level::{Level, NOBODY, Standing};
 use crate::engine::codes::SET;
 use crate::engine::compiled::{CompiledTree, Leaf, MAX_PLAYERS};
 use crate::engine::rules;
 use crate::engine::task::{BackgroundRows, Task};
 use crate::index::{Index, Singles};
+use crate::simd::Aligned;
 use crate::weights::Weights;
 
 /// Players whose gains are added up side by side.
 const LANES: usize = 8;
+/// So many of the background rows that a row meets at a leaf are worked out before it is asked whether there are more.
+const AT_ONCE: usize = 2;
+
+/// The weights of the background rows that go down a tree together; last, that of [`NOBODY`].
+type ZWeights = [f64; NOBODY + 1];
 
 /// What pairs get by the sizes of their sets: shared by all threads of a call.
 pub(super) struct Gains<'a> {
@@ -33,36 +39,50 @@ impl<'a> Gains<'a> {
 
     /// Adds what row `x` gets: $S_X$ of each background row gains, and $S_Z$, the same for all of them, loses.
     #[inline(always)]
-    fn add_row<const N: usize>(&self, x: usize, at: &Level, first: usize, value: f64, sums: &mut [[f64; LANES]; N]) {
+    fn add_row<const N: usize>(
+        &self,
+        x: usize,
+        at: &Level,
+        value: f64,
+        weights: &ZWeights,
+        sums: &mut [Aligned<[f64; LANES]>; N],
+    ) {
         let s_z = at.s_z[x];
         let singles = &self.singles[s_z.count_ones() as usize * self.stride..][..self.stride];
         let mut gains = [[0.0; LANES]; N];
         let mut loss = 0.0;
-        // A plain loop: a closure would not be compiled for the wide instructions. It is one loop for all background
-        // rows, since most of the time is lost where a loop ends, which the processor does not foresee.
+        // Plain loops: a closure would not be compiled for the wide instructions. Most rows meet two or three background
+        // rows, and the processor does not foresee where a loop ends. So there are always a few at once, and if there are
+        // too few, `NOBODY` takes their places: a set without members has its end for its first one.
         let mut rest = at.met(x);
-        while rest != 0 {
-            let z = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let s_x = at.s_x[z];
-            let single = singles[s_x.count_ones() as usize];
-            let weight = self.background.weight(first * SET + z);
-            loss += weight * single.in_z;
-            let gain = weight * single.in_x;
-            for n in 0..N {
-                for j in 0..LANES {
-                    gains[n][j] += if s_x >> (n * LANES + j) & 1 == 1 { gain } else { 0.0 };
+        loop {
+            for _ in 0..AT_ONCE {
+                let z = rest.trailing_zeros() as usize;
+                rest &= rest.wrapping_sub(1);
+                let s_x = at.s_x[z];
+                let single = singles[s_x.count_ones() as usize];
+                let weight = weights[z];
+                loss += weight * single.in_z;
+                let gain = weight * single.in_x;
+                for n in 0..N {
+                    for j in 0..LANES {
+                        let with = gains[n][j] + gain;
+                        gains[n][j] = if s_x >> (n * LANES + j) & 1 == 1 { with } else { gains[n][j] };
+                    }
                 }
+            }
+            if rest == 0 {
+                break;
             }
         }
         for n in 0..N {
             // The sum is computed in a copy and stored as a whole; otherwise the compiler would not use vector
             // instructions.
-            let mut sum = sums[n];
+            let mut sum = sums[n].0;
             for j in 0..LANES {
                 sum[j] += value * if s_z >> (n * LANES + j) & 1 == 1 { loss } else { gains[n][j] };
             }
-            sums[n] = sum;
+            sums[n] = Aligned(sum);
         }
     }
 }
@@ -85,15 +105,27 @@ fn singles(index: Index, w: &Weights, k: usize) -> Vec<Singles> {
 pub(super) struct AtLeaf<'a> {
     gains: &'a Gains<'a>,
     tree: &'a CompiledTree,
+    weights: ZWeights,
     /// The gains of each row by position, `stride` times [`LANES`] per row; for leaves of one number.
-    by_position: Vec<[f64; LANES]>,
+    by_position: Vec<Aligned<[f64; LANES]>>,
     stride: usize,
 }
 
 impl<'a> AtLeaf<'a> {
     pub(super) fn new(gains: &'a Gains<'a>, tree: &'a CompiledTree) -> Self {
         let stride = if tree.max_path > 4 * LANES { MAX_PLAYERS / LANES } else { tree.max_path.div_ceil(LANES) };
-        Self { gains, tree, by_position: vec![[0.0; LANES]; stride * SET], stride }
+        let by_position = vec![Aligned([0.0; LANES]); stride * SET];
+        Self { gains, tree, weights: [0.0; NOBODY + 1], by_position, stride }
+    }
+
+    /// Turns to the background sets from this one on.
+    #[inline(always)]
+    pub(super) fn turn_to(&mut self, first: usize) {
+        let background = self.gains.background;
+        self.weights = [0.0; NOBODY + 1];
+        for (i, row) in (first * SET..background.rows.len()).take(NOBODY).enumerate() {
+            self.weights[i] = background.weight(row);
+        }
     }
 
     /// Adds the gains at a position to its player, for the rows that met any background row at the split.
@@ -117,16 +149,16 @@ impl<'a> AtLeaf<'a> {
 
     /// Adds what the pairs that meet at a leaf get.
     #[inline(always)]
-    pub(super) fn reached(&mut self, number: usize, path: &[Standing], at: &Level, first: usize, sums: &mut [f64]) {
+    pub(super) fn reached(&mut self, number: usize, path: &[Standing], at: &Level, sums: &mut [f64]) {
         let leaf = Leaf::of(self.tree, number);
         let Task { compiled, index, .. } = *self.gains.task;
         if index.order() == 1 {
             return match path.len() {
-                0..=8 => self.rows::<1>(path, at, first, leaf, sums),
-                9..=16 => self.rows::<2>(path, at, first, leaf, sums),
-                17..=24 => self.rows::<3>(path, at, first, leaf, sums),
-                25..=32 => self.rows::<4>(path, at, first, leaf, sums),
-                _ => self.rows::<8>(path, at, first, leaf, sums),
+                0..=8 => self.rows::<1>(path, at, leaf, sums),
+                9..=16 => self.rows::<2>(path, at, leaf, sums),
+                17..=24 => self.rows::<3>(path, at, leaf, sums),
+                25..=32 => self.rows::<4>(path, at, leaf, sums),
+                _ => self.rows::<8>(path, at, leaf, sums),
             };
         }
         let player = |j: usize| self.tree.players[path[j].player as usize] as usize;
@@ -136,7 +168,7 @@ impl<'a> AtLeaf<'a> {
             while rest != 0 {
                 let z = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                let weight = self.gains.background.weight(first * SET + z);
+                let weight = self.weights[z];
                 rules::leaf(index, &self.gains.w, &at.s_x[z], &at.s_z[x], player, two, |cell, c| {
                     leaf.add(weight * c, sums, cell, compiled.n_outputs);
                 });
@@ -146,19 +178,25 @@ impl<'a> AtLeaf<'a> {
 
     /// The rows that meet the leaf, whose path fits in `N` times [`LANES`] players.
     #[inline(always)]
-    fn rows<const N: usize>(&mut self, path: &[Standing], at: &Level, first: usize, leaf: Leaf<'_>, sums: &mut [f64]) {
+    fn rows<const N: usize>(&mut self, path: &[Standing], at: &Level, leaf: Leaf<'_>, sums: &mut [f64]) {
         let mut rest = at.meeting();
         while rest != 0 {
             let x = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             if let &[value] = leaf.values() {
                 let gains = &mut self.by_position[x * self.stride..][..N];
-                self.gains.add_row::<N>(x, at, first, value, gains.try_into().expect("a row has room for its path"));
+                self.gains.add_row::<N>(
+                    x,
+                    at,
+                    value,
+                    &self.weights,
+                    gains.try_into().expect("a row has room for its path"),
+                );
             } else {
-                let mut gains = [[0.0; LANES]; N];
-                self.gains.add_row::<N>(x, at, first, 1.0, &mut gains);
+                let mut gains = [Aligned([0.0; LANES]); N];
+                self.gains.add_row::<N>(x, at, 1.0, &self.weights, &mut gains);
                 let sums = &mut sums[x * self.gains.cells..][..self.gains.cells];
-                for (standing, &gain) in path.iter().zip(gains.as_flattened()) {
+                for (standing, gain) in path.iter().zip(gains.iter().flat_map(|gains| gains.0)) {
                     let player = self.tree.players[standing.player as usize] as usize;
                     leaf.add(gain, sums, player, self.gains.task.compiled.n_outputs);
                 }

@@ -25,18 +25,24 @@ impl Standing {
     }
 }
 
-/// A node on the way down: which pairs still meet there, and the set of every row.
+/// Stands behind the background rows of a level and has failed no player.
+pub(super) const NOBODY: usize = SETS * SET;
+
+/// A node on the way down: which pairs still meet there, and the set of every row. It begins where a cache line begins,
+/// since a wide load or store across two lines takes twice as long.
+#[repr(align(64))]
 pub(super) struct Level {
     /// The background rows that each row still meets, set by set.
     met: [[u64; SET]; SETS],
     /// $S_Z$ of the pairs of each row: the players that the row has failed; bit j is the path's j-th player.
     pub(super) s_z: [u64; SET],
-    /// $S_X$ of the pairs of each background row: the players that the background row has failed.
-    pub(super) s_x: [u64; SETS * SET],
+    /// $S_X$ of the pairs of each background row: the players that the background row has failed;
+    /// last, that of [`NOBODY`].
+    pub(super) s_x: [u64; NOBODY + 1],
 }
 
 impl Level {
-    pub(super) const TOP: Self = Self { met: [[0; SET]; SETS], s_z: [0; SET], s_x: [0; SETS * SET] };
+    pub(super) const TOP: Self = Self { met: [[0; SET]; SETS], s_z: [0; SET], s_x: [0; NOBODY + 1] };
 
     /// Starts at the root, where the first `n` rows meet all members of the background sets.
     #[inline(always)]
@@ -55,7 +61,8 @@ impl Level {
         match n {
             0..=8 => self.enter_rows::<8>(above, standing, at),
             9..=16 => self.enter_rows::<16>(above, standing, at),
-            17..=32 => self.enter_rows::<32>(above, standing, at),
+            17..=24 => self.enter_rows::<24>(above, standing, at),
+            25..=32 => self.enter_rows::<32>(above, standing, at),
             _ => self.enter_rows::<SET>(above, standing, at),
         }
     }

@@ -43,6 +43,7 @@ impl Kernel for TreeWalk<'_> {
             }
             way.first = first;
             let members = way.members();
+            leaf.turn_to(first);
             way.levels[0].start(self.n, members);
             way.push_children(root, 1);
             while let Some(step) = way.stack.pop() {
@@ -67,7 +68,7 @@ impl Kernel for TreeWalk<'_> {
                         way.stack.push(EdgeStep::Restore { position: at, before, last: !left, level });
                         match child.place() {
                             Place::Leaf(number) => {
-                                leaf.reached(number, &way.path, &way.levels[level as usize], first, self.sums);
+                                leaf.reached(number, &way.path, &way.levels[level as usize], self.sums);
                             }
                             Place::Split(n) => way.push_children(n, level + 1),
                         }
