@@ -136,11 +136,13 @@ impl Walk<'_, '_> {
         let Place::Split(split) = children(self.tree, split)[side].place() else { return };
         self.put(at, below);
         if let Some(bottom) = self.bottoms.at(split) {
-            match self.bottoms.parts(bottom).len() {
-                1 => self.bottom::<1>(level, side, share, bottom),
-                2 => self.bottom::<2>(level, side, share, bottom),
-                3 => self.bottom::<3>(level, side, share, bottom),
-                _ => self.bottom::<BITS>(level, side, share, bottom),
+            match (self.bottoms.parts(bottom).len(), self.bottoms.eights(bottom)) {
+                (1, _) => self.bottom::<1, 1>(level, side, share, bottom),
+                (2, 1) => self.bottom::<2, 1>(level, side, share, bottom),
+                (2, _) => self.bottom::<2, 2>(level, side, share, bottom),
+                (3, 1) => self.bottom::<3, 1>(level, side, share, bottom),
+                (3, _) => self.bottom::<3, 2>(level, side, share, bottom),
+                _ => self.bottom::<BITS, 2>(level, side, share, bottom),
             }
             return;
         }
@@ -150,9 +152,10 @@ impl Walk<'_, '_> {
         self.room.steps.push(Step::Enter { split, from: side });
     }
 
-    /// A side that is a bottom of M splits: what it is worth, and what its players gain, is looked up.
+    /// A side that is a bottom of M splits, whose tables are E vectors each: what it is worth, and what its players gain, is
+    /// looked up.
     #[inline(always)]
-    fn bottom<const M: usize>(&mut self, level: usize, side: usize, share: f64, bottom: usize) {
+    fn bottom<const M: usize, const E: usize>(&mut self, level: usize, side: usize, share: f64, bottom: usize) {
         let Size { nodes, rows, width } = self.size;
         let room = &mut *self.room;
         let parts = self.bottoms.parts(bottom);
@@ -170,9 +173,9 @@ impl Walk<'_, '_> {
         }
         let factors = Factors { products, edges: &edges[..nodes], follow: &follow[side] };
         let mut gains = Aligned([[0.0; MOST_ROWS]; M]);
-        for (output, tables) in tables.chunks_exact((M + 1) * nodes).enumerate().take(width) {
+        for (output, tables) in tables.chunks_exact((M + 1) * nodes * E).enumerate().take(width) {
             let worth = &mut worth[side][output * nodes * rows..][..nodes * rows];
-            outcomes.look_up(tables, factors, worth, &mut gains);
+            outcomes.look_up::<M, E>(tables, factors, worth, &mut gains);
             for (part, gains) in parts.iter().zip(gains.iter()) {
                 let player = self.players[self.tree.splits[part.split].player as usize];
                 let sums = self.sums.of_player(player, self.tree.output.first() + output);
