@@ -3,6 +3,9 @@
 //! the language has no portable name, and has two loops for AVX-512 that compilers do not find.
 #![allow(unsafe_code)]
 
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+use std::sync::OnceLock;
+
 /// Begins where a cache line begins, since a wide load across two lines takes twice as long.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(align(64))]
@@ -95,23 +98,31 @@ pub(crate) fn middling<K: Kernel>(kernel: K) -> K::Output {
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
-#[inline]
+#[inline(always)]
 fn has_avx512() -> bool {
-    has_avx2()
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
+    // Asked for every split, so the answer is kept.
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        has_avx2()
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+    })
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
-#[inline]
+#[inline(always)]
 fn has_avx2() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("bmi1")
-        && is_x86_feature_detected!("bmi2")
-        && is_x86_feature_detected!("popcnt")
+    // Asked for every unit of tables.
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("popcnt")
+    })
 }
 
 /// `slice[i]`. With `--cfg arborshap_checked` every such read is checked, and kernels are compiled for the baseline
@@ -159,6 +170,11 @@ pub(crate) fn add_looked_up<const R: usize>(sums: &mut [[f64; R]], cells: &[u32]
     #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
     if R.is_multiple_of(4) && has_avx2() {
         assert!(cells.iter().all(|&cell| (cell as usize) < sums.len()));
+        if R.is_multiple_of(8) && has_avx512() {
+            // SAFETY: the features were just detected, R is a multiple of eight, every cell has sums, and no offset leads
+            // outside the table.
+            return unsafe { add_transposed_wide(sums, cells, table, offsets) };
+        }
         // SAFETY: the features were just detected, R is a multiple of four, every cell has sums, and no offset leads
         // outside the table.
         return unsafe { add_transposed(sums, cells, table, offsets) };
@@ -224,20 +240,96 @@ unsafe fn add_transposed<const R: usize>(sums: &mut [[f64; R]], cells: &[u32], t
     }
 }
 
-/// How many outcomes a [`Table`] has numbers for.
+/// [`add_transposed`] for eight rows at a time: four numbers of a row are read by one instruction.
+///
+/// # Safety
+/// The machine has AVX-512, R is a multiple of eight, every cell is below `sums.len()`, and
+/// `offsets.largest + cells.len() <= table.len()`.
+#[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt")]
+#[inline(never)]
+unsafe fn add_transposed_wide<const R: usize>(
+    sums: &mut [[f64; R]],
+    cells: &[u32],
+    table: &[f64],
+    offsets: &Offsets<R>,
+) {
+    use std::arch::x86_64::{
+        __m512d, _mm_loadu_pd, _mm256_castpd128_pd256, _mm256_insertf128_pd, _mm256_loadu_pd, _mm512_add_pd,
+        _mm512_castpd256_pd512, _mm512_insertf64x4, _mm512_loadu_pd, _mm512_permutex2var_pd, _mm512_set_epi64,
+        _mm512_set_pd, _mm512_storeu_pd, _mm512_unpackhi_pd, _mm512_unpacklo_pd,
+    };
+    let sums = sums.as_mut_ptr();
+    // SAFETY: the caller's promise; `r + 8 <= R`, since R is a multiple of eight.
+    let add = |cell: u32, r: usize, numbers: __m512d| unsafe {
+        let sum = sums.add(cell as usize).cast::<f64>().add(r);
+        _mm512_storeu_pd(sum, _mm512_add_pd(_mm512_loadu_pd(sum), numbers));
+    };
+    // SAFETY: the caller's promise.
+    let row = |r: usize, column: usize| unsafe { table.as_ptr().add(offsets.each[r] as usize + column) };
+    // Which numbers of two vectors to take: pairs of rows, for one column.
+    let (even, odd) = (_mm512_set_epi64(13, 12, 5, 4, 9, 8, 1, 0), _mm512_set_epi64(15, 14, 7, 6, 11, 10, 3, 2));
+    let (fours, rest) = cells.as_chunks::<4>();
+    for (i, cells) in fours.iter().enumerate() {
+        for r in (0..R).step_by(8) {
+            // Four columns of two rows.
+            let two = |r: usize| {
+                // SAFETY: the caller's promise: four numbers can be read from each row.
+                let [low, high] = [r, r + 4].map(|r| unsafe { _mm256_loadu_pd(row(r, 4 * i)) });
+                _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high)
+            };
+            let (a, b, c, d) = (two(r), two(r + 1), two(r + 2), two(r + 3));
+            let (low, more) = (_mm512_unpacklo_pd(a, b), _mm512_unpacklo_pd(c, d));
+            add(cells[0], r, _mm512_permutex2var_pd(low, even, more));
+            add(cells[2], r, _mm512_permutex2var_pd(low, odd, more));
+            let (high, more) = (_mm512_unpackhi_pd(a, b), _mm512_unpackhi_pd(c, d));
+            add(cells[1], r, _mm512_permutex2var_pd(high, even, more));
+            add(cells[3], r, _mm512_permutex2var_pd(high, odd, more));
+        }
+    }
+    if let Some(cells) = rest.first_chunk::<2>() {
+        for r in (0..R).step_by(8) {
+            // Two columns of every second row.
+            let four = |r: usize| {
+                // SAFETY: the caller's promise: two numbers can be read from each row.
+                let [a, b, c, d] = [r, r + 2, r + 4, r + 6].map(|r| unsafe { _mm_loadu_pd(row(r, 4 * fours.len())) });
+                let low = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(a), b);
+                let high = _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(c), d);
+                _mm512_insertf64x4::<1>(_mm512_castpd256_pd512(low), high)
+            };
+            let (even, odd) = (four(r), four(r + 1));
+            add(cells[0], r, _mm512_unpacklo_pd(even, odd));
+            add(cells[1], r, _mm512_unpackhi_pd(even, odd));
+        }
+    }
+    if let ([.., cell], 1) = (rest, rest.len() % 2) {
+        for r in (0..R).step_by(8) {
+            // SAFETY: the caller's promise.
+            let [a, b, c, d, e, f, g, h] =
+                [0, 1, 2, 3, 4, 5, 6, 7].map(|more| unsafe { *row(r + more, cells.len() - 1) });
+            add(*cell, r, _mm512_set_pd(h, g, f, e, d, c, b, a));
+        }
+    }
+}
+
+/// The most outcomes that [`Outcomes::look_up`] tells apart.
 pub(crate) const OUTCOMES: usize = 16;
 
-/// A number for each outcome.
-pub(crate) type Table = Aligned<[f64; OUTCOMES]>;
+/// A number for each of eight outcomes: one vector. A table of sixteen outcomes is two of them.
+pub(crate) type Eight = Aligned<[f64; 8]>;
 
 /// The most rows of [`Outcomes`].
 pub(crate) const MOST_ROWS: usize = 64;
 
 /// Which of the [`OUTCOMES`] each of some rows has. There are 16, 32, 48 or 64 rows.
 pub(crate) struct Outcomes {
-    each: Aligned<[u64; MOST_ROWS]>,
+    /// The rows in which each bit of the outcome is set.
+    bits: [u64; BITS],
     rows: usize,
 }
+
+/// Bits of an outcome.
+const BITS: usize = OUTCOMES.trailing_zeros() as usize;
 
 /// Factors of rows: at q, the factor of row r is `products[q][r] * (edges[q][0] + edges[q][1] * follow[r])`.
 #[derive(Clone, Copy)]
@@ -250,53 +342,55 @@ pub(crate) struct Factors<'a> {
 impl Outcomes {
     /// From the bits of the outcomes: for each of them, the rows in which it is set.
     #[inline(always)]
-    pub(crate) fn new(bits: [u64; OUTCOMES.trailing_zeros() as usize], rows: usize) -> Self {
+    pub(crate) fn new(bits: [u64; BITS], rows: usize) -> Self {
         assert!(rows.is_multiple_of(OUTCOMES) && rows <= MOST_ROWS);
-        let mut each = Aligned([0; MOST_ROWS]);
-        for r in 0..rows {
-            for (i, bits) in bits.iter().enumerate() {
-                each[r] |= (bits >> r & 1) << i;
-            }
-        }
-        Self { each, rows }
+        Self { bits, rows }
     }
 
     /// With o the outcome of row r: `worth[q][r] = tables[0][q][o]`, and `gains[m][r]` is the sum over q of the factor of r
-    /// at q times `tables[m + 1][q][o]`.
+    /// at q times `tables[m + 1][q][o]`. A table is `E` times eight numbers; if `E` is 1, the last bit of outcomes is not
+    /// looked at.
     ///
     /// # Panics
     /// If the lengths do not agree.
     #[inline(always)]
-    pub(crate) fn look_up<const M: usize>(
+    pub(crate) fn look_up<const M: usize, const E: usize>(
         &self,
-        tables: &[Table],
+        tables: &[Eight],
         factors: Factors<'_>,
         worth: &mut [f64],
         gains: &mut [[f64; MOST_ROWS]; M],
     ) {
         let Factors { products, edges, follow } = factors;
         let (n, rows) = (edges.len(), self.rows);
-        assert!(tables.len() == (M + 1) * n && follow.len() == rows);
+        assert!((E == 1 || E == 2) && tables.len() == (M + 1) * n * E && follow.len() == rows);
         assert!(products.len() == n * rows && worth.len() == n * rows);
         #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
         if has_avx512() {
             // SAFETY: the features were just detected, `rows` is a multiple of 16, and the lengths agree.
             return unsafe {
                 if rows.is_multiple_of(32) {
-                    look_up_wide::<M, 4>(self, tables, factors, worth, gains);
+                    look_up_wide::<M, E, 4>(self, tables, factors, worth, gains);
                 } else {
-                    look_up_wide::<M, 2>(self, tables, factors, worth, gains);
+                    look_up_wide::<M, E, 2>(self, tables, factors, worth, gains);
                 }
             };
         }
         *gains = [[0.0; MOST_ROWS]; M];
+        let mut each = [0; MOST_ROWS];
+        for (r, outcome) in each[..rows].iter_mut().enumerate() {
+            for (i, bits) in self.bits.iter().enumerate() {
+                *outcome |= ((bits >> r & 1) as usize) << i;
+            }
+        }
         for (q, &[absent, joined]) in edges.iter().enumerate() {
             for r in 0..rows {
-                let outcome = self.each[r] as usize % OUTCOMES;
-                worth[q * rows + r] = tables[q][outcome];
-                let factor = products[q * rows + r] * (absent + joined * follow[r]);
+                let outcome = each[r] % (8 * E);
+                let number = |m: usize| tables[(m * n + q) * E + outcome / 8][outcome % 8];
+                worth[q * rows + r] = number(0);
+                let factor = products[q * rows + r] * joined.mul_add(follow[r], absent);
                 for (m, gains) in gains.iter_mut().enumerate() {
-                    gains[r] += factor * tables[(m + 1) * n + q][outcome];
+                    gains[r] = factor.mul_add(number(m + 1), gains[r]);
                 }
             }
         }
@@ -311,16 +405,17 @@ impl Outcomes {
 #[cfg(all(target_arch = "x86_64", not(miri), not(arborshap_checked)))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,popcnt")]
 #[inline]
-unsafe fn look_up_wide<const M: usize, const V: usize>(
+unsafe fn look_up_wide<const M: usize, const E: usize, const V: usize>(
     outcomes: &Outcomes,
-    tables: &[Table],
+    tables: &[Eight],
     factors: Factors<'_>,
     worth: &mut [f64],
     gains: &mut [[f64; MOST_ROWS]; M],
 ) {
     use std::arch::x86_64::{
-        _mm512_add_pd, _mm512_loadu_pd, _mm512_loadu_si512, _mm512_mul_pd, _mm512_permutex2var_pd, _mm512_set1_pd,
-        _mm512_setzero_pd, _mm512_setzero_si512, _mm512_storeu_pd,
+        __m512d, __m512i, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_mask_or_epi64, _mm512_mul_pd,
+        _mm512_permutex2var_pd, _mm512_permutexvar_pd, _mm512_set1_epi64, _mm512_set1_pd, _mm512_setzero_pd,
+        _mm512_setzero_si512, _mm512_storeu_pd,
     };
     let Factors { products, edges, follow } = factors;
     let (n, rows) = (edges.len(), outcomes.rows);
@@ -329,35 +424,40 @@ unsafe fn look_up_wide<const M: usize, const V: usize>(
         let mut following = [_mm512_setzero_pd(); V];
         let mut sums = [[_mm512_setzero_pd(); V]; M];
         for v in 0..V {
-            // SAFETY: the caller's promise: `first + 8 * v + 8 <= rows`.
-            unsafe {
-                outcome[v] = _mm512_loadu_si512(outcomes.each.as_ptr().add(first + 8 * v).cast());
-                following[v] = _mm512_loadu_pd(follow.as_ptr().add(first + 8 * v));
+            for (i, bits) in outcomes.bits.iter().enumerate() {
+                let rows = (bits >> (first + 8 * v)) as u8;
+                outcome[v] = _mm512_mask_or_epi64(outcome[v], rows, outcome[v], _mm512_set1_epi64(1 << i));
             }
+            // SAFETY: the caller's promise: `first + 8 * v + 8 <= rows`.
+            following[v] = unsafe { _mm512_loadu_pd(follow.as_ptr().add(first + 8 * v)) };
         }
         for q in 0..n {
             let (absent, joined) = (_mm512_set1_pd(edges[q][0]), _mm512_set1_pd(edges[q][1]));
-            // SAFETY: the caller's promise: there are `(M + 1) * n` tables, each of sixteen numbers.
+            // SAFETY: the caller's promise: there are `(M + 1) * n` tables, each of `8 * E` numbers.
             let table = |m: usize| unsafe {
-                let table = tables.as_ptr().add(m * n + q).cast::<f64>();
-                (_mm512_loadu_pd(table), _mm512_loadu_pd(table.add(8)))
+                let table = tables.as_ptr().add((m * n + q) * E).cast::<f64>();
+                let low = _mm512_loadu_pd(table);
+                (low, if E == 1 { low } else { _mm512_loadu_pd(table.add(8)) })
+            };
+            let look_up = |(low, high): (__m512d, __m512d), outcome: __m512i| {
+                if E == 1 { _mm512_permutexvar_pd(outcome, low) } else { _mm512_permutex2var_pd(low, outcome, high) }
             };
             let mut factor = [_mm512_setzero_pd(); V];
-            let (low, high) = table(0);
+            let numbers = table(0);
             for v in 0..V {
                 let at = q * rows + first + 8 * v;
                 // SAFETY: the caller's promise: there are `n * rows` products, and as many numbers in `worth`.
                 unsafe {
-                    _mm512_storeu_pd(worth.as_mut_ptr().add(at), _mm512_permutex2var_pd(low, outcome[v], high));
-                    let chance = _mm512_add_pd(absent, _mm512_mul_pd(joined, following[v]));
+                    _mm512_storeu_pd(worth.as_mut_ptr().add(at), look_up(numbers, outcome[v]));
+                    let chance = _mm512_fmadd_pd(joined, following[v], absent);
                     factor[v] = _mm512_mul_pd(_mm512_loadu_pd(products.as_ptr().add(at)), chance);
                 }
             }
             for m in 0..M {
-                let (low, high) = table(m + 1);
+                let numbers = table(m + 1);
                 for v in 0..V {
-                    let gain = _mm512_mul_pd(factor[v], _mm512_permutex2var_pd(low, outcome[v], high));
-                    sums[m][v] = _mm512_add_pd(sums[m][v], gain);
+                    let gain = look_up(numbers, outcome[v]);
+                    sums[m][v] = _mm512_fmadd_pd(factor[v], gain, sums[m][v]);
                 }
             }
         }
@@ -431,7 +531,7 @@ unsafe fn join_avx512<const V: usize, const LEFT: bool, const RIGHT: bool>(
     gains: &mut [f64],
 ) {
     use std::arch::x86_64::{
-        _mm512_add_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd, _mm512_setzero_pd, _mm512_storeu_pd,
+        _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd, _mm512_setzero_pd, _mm512_storeu_pd,
         _mm512_sub_pd,
     };
     let TwoSides { products, edges, follow, leaves, subtrees } = split;
@@ -457,13 +557,12 @@ unsafe fn join_avx512<const V: usize, const LEFT: bool, const RIGHT: bool>(
                     let right = if RIGHT { right_leaf } else { _mm512_loadu_pd(subtrees[1].as_ptr().add(at)) };
                     (_mm512_loadu_pd(products.as_ptr().add(at)), left, right)
                 };
-                let to_left = _mm512_add_pd(a, _mm512_mul_pd(c, following[0][v]));
-                let to_right = _mm512_add_pd(b, _mm512_mul_pd(c, following[1][v]));
-                let joined = _mm512_add_pd(_mm512_mul_pd(to_left, left), _mm512_mul_pd(to_right, right));
+                let to_left = _mm512_fmadd_pd(c, following[0][v], a);
+                let to_right = _mm512_fmadd_pd(c, following[1][v], b);
+                let joined = _mm512_fmadd_pd(to_left, left, _mm512_mul_pd(to_right, right));
                 // SAFETY: the same.
                 unsafe { _mm512_storeu_pd(out.as_mut_ptr().add(at), joined) };
-                let gain = _mm512_mul_pd(_mm512_mul_pd(d, product), _mm512_sub_pd(left, right));
-                sums[v] = _mm512_add_pd(sums[v], gain);
+                sums[v] = _mm512_fmadd_pd(_mm512_mul_pd(d, product), _mm512_sub_pd(left, right), sums[v]);
             }
         }
         for v in 0..V {
@@ -579,6 +678,7 @@ mod tests {
     fn looked_up_as_with_checks() {
         for (width, entries) in [(1, 1), (1, 8), (3, 5), (7, 64), (10, 2)] {
             looked_up::<1>(width, entries);
+            looked_up::<12>(width, entries);
             looked_up::<16>(width, entries);
             looked_up::<128>(width, entries);
         }
@@ -597,27 +697,28 @@ mod tests {
     }
 
     /// Against reads that are checked, row by row.
-    fn outcomes_looked_up<const M: usize>(rows: usize, n: usize) {
+    fn outcomes_looked_up<const M: usize, const E: usize>(rows: usize, n: usize) {
         let number = |i: usize| ((i * 7 + 3) % 31) as f64 / 8.0 - 1.5;
         let bits = [0x0123_4567_89ab_cdef, 0xfeed_0000_beef_ffff, 0xaaaa_cccc_f0f0_ff00, 0x1357_9bdf_0246_8ace];
-        let mut tables = vec![Aligned([0.0; OUTCOMES]); (M + 1) * n];
+        let mut tables = vec![Aligned([0.0; 8]); (M + 1) * n * E];
         for (i, table) in tables.iter_mut().enumerate() {
-            table.0 = std::array::from_fn(|o| number(i * OUTCOMES + o));
+            table.0 = std::array::from_fn(|o| number(i * 8 + o));
         }
+        let looked_up = |table: usize, outcome: usize| number(table * 8 * E + outcome);
         let products: Vec<f64> = (0..n * rows).map(number).collect();
         let edges: Vec<[f64; 2]> = (0..n).map(|q| [number(q), number(q + 5)]).collect();
         let follow: Vec<f64> = (0..rows).map(|r| number(r + 2)).collect();
         let (mut worth, mut gains) = (vec![0.0; n * rows], [[1.0; MOST_ROWS]; M]);
         let factors = Factors { products: &products, edges: &edges, follow: &follow };
-        Outcomes::new(bits, rows).look_up(&tables, factors, &mut worth, &mut gains);
+        Outcomes::new(bits, rows).look_up::<M, E>(&tables, factors, &mut worth, &mut gains);
         for r in 0..rows {
-            let outcome: usize = (0..4).map(|i| (bits[i] >> r & 1) as usize * (1 << i)).sum();
+            let outcome = (0..4).map(|i| (bits[i] >> r & 1) as usize * (1 << i)).sum::<usize>() % (8 * E);
             let mut sums = [0.0; M];
             for q in 0..n {
-                assert_eq!(worth[q * rows + r].to_bits(), tables[q][outcome].to_bits());
-                let factor = products[q * rows + r] * (edges[q][0] + edges[q][1] * follow[r]);
+                assert_eq!(worth[q * rows + r].to_bits(), looked_up(q, outcome).to_bits());
+                let factor = products[q * rows + r] * edges[q][1].mul_add(follow[r], edges[q][0]);
                 for (m, sum) in sums.iter_mut().enumerate() {
-                    *sum += factor * tables[(m + 1) * n + q][outcome];
+                    *sum = factor.mul_add(looked_up((m + 1) * n + q, outcome), *sum);
                 }
             }
             assert_eq!(gains.map(|gains| gains[r].to_bits()), sums.map(f64::to_bits));
@@ -627,10 +728,12 @@ mod tests {
     #[test]
     fn outcomes_looked_up_as_with_checks() {
         for (rows, n) in [(16, 1), (32, 6), (48, 3), (64, 16)] {
-            outcomes_looked_up::<1>(rows, n);
-            outcomes_looked_up::<2>(rows, n);
-            outcomes_looked_up::<3>(rows, n);
-            outcomes_looked_up::<4>(rows, n);
+            outcomes_looked_up::<1, 1>(rows, n);
+            outcomes_looked_up::<2, 1>(rows, n);
+            outcomes_looked_up::<2, 2>(rows, n);
+            outcomes_looked_up::<3, 1>(rows, n);
+            outcomes_looked_up::<3, 2>(rows, n);
+            outcomes_looked_up::<4, 2>(rows, n);
         }
     }
 

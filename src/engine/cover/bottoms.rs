@@ -2,13 +2,14 @@
 //!
 //! What a subtree is worth to a row, and what its players gain there, depends on which way the row goes at each of its
 //! splits, and on whether the row has satisfied the splits that the same players have above. If these are at most four
-//! bits, everything is worked out for the sixteen outcomes, and then looked up for each row.
+//! bits, everything is worked out for the sixteen outcomes, and then looked up for each row. Most bottoms have at most three
+//! bits: then there are eight outcomes, and the tables of a tree take less of the cache.
 
 use super::lanes::follow_sides;
 use super::nodes::Nodes;
 use super::path::{OnPath, descend};
 use crate::engine::compiled::{CompiledTree, Place};
-use crate::simd::{Aligned, OUTCOMES, Table};
+use crate::simd::{Aligned, Eight, OUTCOMES};
 
 /// The most bits that an outcome has.
 pub(super) const BITS: usize = OUTCOMES.trailing_zeros() as usize;
@@ -30,7 +31,8 @@ pub(super) struct Part {
     stands: u64,
 }
 
-/// Where the parts and the known players of a bottom end, and its tables, for one output and quadrature node.
+/// Where the parts and the known players of a bottom end, and the vectors of its tables, for one output and quadrature
+/// node.
 #[derive(Default, Clone, Copy)]
 struct End {
     parts: usize,
@@ -109,7 +111,8 @@ impl Bottoms {
         let fits = n_parts + self.known.len() - first_known <= BITS;
         if fits {
             self.at[top] = self.ends.len() as u32 - 1;
-            let tables = self.ends[self.ends.len() - 1].tables + n_parts + 1;
+            let End { known, tables, .. } = self.ends[self.ends.len() - 1];
+            let tables = tables + (n_parts + 1) * eights(n_parts + self.known.len() - known);
             self.ends.push(End { parts: self.parts.len(), known: self.known.len(), tables });
         } else {
             self.parts.truncate(first);
@@ -134,56 +137,72 @@ impl Bottoms {
         &self.known[self.ends[bottom].known..self.ends[bottom + 1].known]
     }
 
+    /// How many vectors of eight outcomes a table of a bottom is.
+    #[inline(always)]
+    pub(super) fn eights(&self, bottom: usize) -> usize {
+        eights(self.parts(bottom).len() + self.known(bottom).len())
+    }
+
     /// Works out the tables of a bottom: for each output what it is worth, node by node, and then for each part what its
     /// player gains there per unit of the product above the bottom.
     #[inline(always)]
-    fn fill(&self, bottom: usize, tree: &CompiledTree, nodes: &Nodes<'_>, out: &mut [Table]) {
+    fn fill(&self, bottom: usize, tree: &CompiledTree, nodes: &Nodes<'_>, out: &mut [Eight]) {
+        match self.eights(bottom) {
+            1 => self.fill_outcomes::<8>(bottom, tree, nodes, out),
+            _ => self.fill_outcomes::<OUTCOMES>(bottom, tree, nodes, out),
+        }
+    }
+
+    #[inline(always)]
+    fn fill_outcomes<const O: usize>(&self, bottom: usize, tree: &CompiledTree, nodes: &Nodes<'_>, out: &mut [Eight]) {
         let parts = self.parts(bottom);
         let n_nodes = nodes.all.len();
-        let mut follow = [[[0.0; OUTCOMES]; 2]; BITS];
+        let mut follow = [[[0.0; O]; 2]; BITS];
         for (i, (part, [to_left, to_right])) in parts.iter().zip(&mut follow).enumerate() {
             follow_sides(part.stands, bit(i), tree.shares[part.split], [to_left, to_right]);
         }
         // They are written for each node before they are read, so they are cleared only once.
-        let mut to = [[[0.0; OUTCOMES]; 2]; BITS];
-        let mut products = [[1.0; OUTCOMES]; BITS];
+        let mut to = [[[0.0; O]; 2]; BITS];
+        let mut products = [[1.0; O]; BITS];
         // What the difference between a part's sides counts.
-        let mut counts = [[0.0; OUTCOMES]; BITS];
-        let mut worth = [[0.0; OUTCOMES]; BITS];
+        let mut counts = [[0.0; O]; BITS];
+        let mut worth = [[0.0; O]; BITS];
         for q in 0..n_nodes {
             for (i, part) in parts.iter().enumerate() {
                 let shares = tree.shares[part.split];
                 let chance = nodes.chance(q, part.ratio);
                 if let Some((above, side)) = part.from {
                     let (product, to) = (products[above], to[above][side]);
-                    for o in 0..OUTCOMES {
+                    for o in 0..O {
                         products[i][o] = product[o] * to[o];
                     }
                 }
                 let absent = shares.map(|share| chance.absent * share);
-                for o in 0..OUTCOMES {
-                    to[i][0][o] = absent[0] + chance.joined * follow[i][0][o];
-                    to[i][1][o] = absent[1] + chance.joined * follow[i][1][o];
+                for o in 0..O {
+                    to[i][0][o] = chance.joined.mul_add(follow[i][0][o], absent[0]);
+                    to[i][1][o] = chance.joined.mul_add(follow[i][1][o], absent[1]);
                     counts[i][o] = chance.slope * products[i][o] * (follow[i][0][o] - shares[0]);
                 }
             }
             for output in 0..tree.width {
-                let out = &mut out[output * (parts.len() + 1) * n_nodes..][..(parts.len() + 1) * n_nodes];
+                let each = (parts.len() + 1) * n_nodes * (O / 8);
+                let out = &mut out[output * each..][..each];
                 for (i, part) in parts.iter().enumerate().rev() {
                     let split = tree.splits[part.split];
                     let [left, right] = [(0, split.left), (1, split.right)].map(|(side, child)| {
                         match (part.below[side], child.place()) {
-                            (None, Place::Leaf(leaf)) => [tree.values[leaf * tree.width + output]; OUTCOMES],
+                            (None, Place::Leaf(leaf)) => [tree.values[leaf * tree.width + output]; O],
                             (below, _) => worth[below.unwrap_or(0)],
                         }
                     });
-                    let gains = &mut out[(1 + i) * n_nodes + q];
-                    for o in 0..OUTCOMES {
+                    let mut gains = [0.0; O];
+                    for o in 0..O {
                         gains[o] = counts[i][o] * (left[o] - right[o]);
-                        worth[i][o] = to[i][0][o] * left[o] + to[i][1][o] * right[o];
+                        worth[i][o] = to[i][0][o].mul_add(left[o], to[i][1][o] * right[o]);
                     }
+                    put(out, (1 + i) * n_nodes + q, &gains);
                 }
-                *out[q] = worth[0];
+                put(out, q, &worth[0]);
             }
         }
     }
@@ -208,6 +227,20 @@ fn sizes(tree: &CompiledTree) -> Vec<u8> {
         sizes[n] = (1 + below[0] + below[1]).min(BITS as u8 + 1);
     }
     sizes
+}
+
+/// How many vectors of eight outcomes there are if outcomes have so many bits.
+#[inline(always)]
+fn eights(bits: usize) -> usize {
+    (1 << bits) / 8 + usize::from(bits < 3)
+}
+
+/// Writes one table.
+#[inline(always)]
+fn put<const O: usize>(out: &mut [Eight], number: usize, table: &[f64; O]) {
+    for (eight, numbers) in out[number * (O / 8)..].iter_mut().zip(table.as_chunks::<8>().0) {
+        **eight = *numbers;
+    }
 }
 
 /// The outcomes in which a bit is set.
@@ -238,7 +271,7 @@ fn same_player_above(tree: &CompiledTree, parts: &[Part], part: usize) -> Option
 /// The tables of a tree's bottoms, or of one of them at a time.
 #[derive(Default)]
 pub(super) struct Tables {
-    all: Vec<Table>,
+    all: Vec<Eight>,
     /// Whether the tables of all bottoms are kept.
     kept: bool,
 }
@@ -249,11 +282,11 @@ impl Tables {
     pub(super) fn begin(&mut self, bottoms: &Bottoms, tree: &CompiledTree, nodes: &Nodes<'_>, blocks: usize) {
         let each = tree.width * nodes.all.len();
         let all = bottoms.ends[bottoms.ends.len() - 1].tables * each;
-        self.kept = blocks > 1 && all * size_of::<Table>() <= KEPT_BYTES;
-        let one = (BITS + 1) * each;
+        self.kept = blocks > 1 && all * size_of::<Eight>() <= KEPT_BYTES;
+        let one = (BITS + 1) * eights(BITS) * each;
         let len = if self.kept { all } else { one };
         if self.all.len() < len {
-            self.all.resize(len, Aligned([0.0; OUTCOMES]));
+            self.all.resize(len, Aligned([0.0; 8]));
         }
         if self.kept {
             for bottom in 0..bottoms.ends.len() - 1 {
@@ -264,7 +297,7 @@ impl Tables {
 
     /// The tables of a bottom.
     #[inline(always)]
-    pub(super) fn of(&mut self, bottom: usize, bottoms: &Bottoms, tree: &CompiledTree, nodes: &Nodes<'_>) -> &[Table] {
+    pub(super) fn of(&mut self, bottom: usize, bottoms: &Bottoms, tree: &CompiledTree, nodes: &Nodes<'_>) -> &[Eight] {
         let each = tree.width * nodes.all.len();
         let [start, end] = [bottom, bottom + 1].map(|i| bottoms.ends[i].tables * each);
         if self.kept {

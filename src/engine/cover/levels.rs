@@ -2,6 +2,7 @@
 
 use super::lanes::follow_sides;
 use super::nodes::{Chance, Nodes, WalkNode};
+use super::numbers::Numbers;
 
 /// A player of the path, as it stands at some node.
 #[derive(Debug, Clone, Copy)]
@@ -56,11 +57,11 @@ pub(super) struct Level {
     /// How likely the split's player has joined, node by node.
     pub(super) chances: Vec<Chance>,
     /// Of either side, row by row: see [`follow_sides`].
-    pub(super) follow: [Vec<f64>; 2],
+    pub(super) follow: [Numbers; 2],
     /// The product of the node's weight and the chances of all edges above, by node and row.
-    pub(super) products: Vec<f64>,
+    pub(super) products: Numbers,
     /// What either side is worth if the walk is there: the expected leaf, by output, node and row.
-    pub(super) worth: [Vec<f64>; 2],
+    pub(super) worth: [Numbers; 2],
 }
 
 impl Level {
@@ -68,10 +69,10 @@ impl Level {
     #[inline(always)]
     pub(super) fn fit(&mut self, size: Size) {
         self.chances.resize(size.nodes, Chance::default());
-        self.products.resize(size.nodes * size.rows, 0.0);
+        self.products.fit(size.nodes * size.rows);
         for side in 0..2 {
-            self.follow[side].resize(size.rows, 0.0);
-            self.worth[side].resize(size.width * size.nodes * size.rows, 0.0);
+            self.follow[side].fit(size.rows);
+            self.worth[side].fit(size.width * size.nodes * size.rows);
         }
     }
 

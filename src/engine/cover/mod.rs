@@ -24,6 +24,7 @@
 //! | `path` | the players on the way to each leaf, with their ratios |
 //! | `nodes` | the quadrature nodes, and how likely players have joined at each |
 //! | `lanes` | the loops over nodes and rows |
+//! | `numbers` | arrays that begin at a cache line |
 //! | `levels` | what a walk knows at each level of the tree |
 //! | `bottoms` | the lowest subtrees, whose splits have few outcomes together |
 //! | `walk` | one walk of a tree |
@@ -36,6 +37,7 @@ mod bottoms;
 mod lanes;
 mod levels;
 mod nodes;
+mod numbers;
 mod pairs;
 mod path;
 mod sums;

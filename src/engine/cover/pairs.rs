@@ -7,6 +7,7 @@
 use super::lanes::{add_products, add_times, choose, mask};
 use super::levels::Standing;
 use super::nodes::WalkNode;
+use super::numbers::Numbers;
 use super::sums::Sums;
 
 /// The player of a split.
@@ -22,24 +23,24 @@ pub(super) struct Gainer<'a> {
 #[derive(Default)]
 pub(super) struct Others {
     /// What the player of a split gains, by node and row.
-    gains: Vec<f64>,
+    gains: Numbers,
     /// [`WalkNode::passed`] of each player of the path, node by node.
     passed: Vec<f64>,
     /// [`WalkNode::failed`], node by node.
     failed: Vec<f64>,
     /// What a pair gains, row by row: if the row has failed the other player, and if it has not.
-    if_failed: Vec<f64>,
-    if_passed: Vec<f64>,
+    if_failed: Numbers,
+    if_passed: Numbers,
 }
 
 impl Others {
     #[inline(always)]
     pub(super) fn begin(&mut self, nodes: &[WalkNode], rows: usize) {
-        self.gains.resize(nodes.len() * rows, 0.0);
+        self.gains.fit(nodes.len() * rows);
         self.failed.clear();
         self.failed.extend(nodes.iter().map(|node| node.failed()));
-        self.if_failed.resize(rows, 0.0);
-        self.if_passed.resize(rows, 0.0);
+        self.if_failed.fit(rows);
+        self.if_passed.fit(rows);
     }
 
     #[inline(always)]
@@ -86,7 +87,7 @@ impl Others {
             for (gains, slope) in self.gains.chunks_exact(way.len()).zip(slopes) {
                 add_times(&mut self.if_passed, *slope, gains);
             }
-            for (r, (passed, failed)) in self.if_passed.iter_mut().zip(&self.if_failed).enumerate() {
+            for (r, (passed, failed)) in self.if_passed.iter_mut().zip(self.if_failed.iter()).enumerate() {
                 *passed = choose(mask(other.rows, r), *passed, *failed);
             }
             add_products(sums.of_pair([player, players[other.player as usize]], output), &self.if_passed, way);

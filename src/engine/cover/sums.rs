@@ -1,6 +1,7 @@
 //! What players have gained so far, for a block of rows.
 
 use super::lanes::LANES;
+use super::numbers::Numbers;
 use crate::engine::compiled::{Compiled, CompiledTree};
 use crate::index::{Diagonal, Index, Integral};
 
@@ -55,15 +56,16 @@ pub(super) struct Sums<'a> {
     cells: &'a Cells,
     /// How many rows there are, filled up to a multiple of [`LANES`].
     rows: usize,
-    singles: Vec<f64>,
+    singles: Numbers,
     /// Each pair once: a player with all players before it.
-    pairs: Vec<f64>,
+    pairs: Numbers,
 }
 
 impl<'a> Sums<'a> {
     pub(super) fn new(cells: &'a Cells, rows: usize) -> Self {
         let rows = rows.next_multiple_of(LANES);
-        Self { cells, rows, singles: vec![0.0; cells.n_singles() * rows], pairs: vec![0.0; cells.n_pairs() * rows] }
+        let (singles, pairs) = (Numbers::zeros(cells.n_singles() * rows), Numbers::zeros(cells.n_pairs() * rows));
+        Self { cells, rows, singles, pairs }
     }
 
     #[inline(always)]

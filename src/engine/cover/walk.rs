@@ -4,10 +4,11 @@ use super::bottoms::{BITS, Bottoms, Tables};
 use super::lanes::{Sides, Split, add_products, down};
 use super::levels::{Level, Met, Size, Standing};
 use super::nodes::{MOST_NODES, Nodes};
+use super::numbers::Numbers;
 use super::pairs::{Gainer, Others};
 use super::sums::Sums;
 use crate::engine::compiled::{Child, CompiledTree, Place};
-use crate::simd::{Factors, MOST_ROWS, Outcomes};
+use crate::simd::{Aligned, Factors, MOST_ROWS, Outcomes};
 
 /// A step of the walk.
 #[derive(Clone, Copy)]
@@ -29,9 +30,9 @@ pub(super) struct Room {
     /// The position of each player of the tree on the path.
     position: Vec<usize>,
     /// What the player of a split gains, row by row.
-    gains: Vec<f64>,
+    gains: Numbers,
     /// How much more likely each row goes left if the player has joined.
-    way: Vec<f64>,
+    way: Numbers,
     others: Others,
     pub(super) tables: Tables,
 }
@@ -62,8 +63,8 @@ impl Walk<'_, '_> {
         self.room.path.clear();
         self.room.position.clear();
         self.room.position.resize(self.tree.players.len(), NOWHERE);
-        self.room.gains.resize(self.size.rows, 0.0);
-        self.room.way.resize(self.size.rows, 0.0);
+        self.room.gains.fit(self.size.rows);
+        self.room.way.fit(self.size.rows);
         self.room.others.begin(self.nodes.all, self.size.rows);
         let mut level = 0;
         self.room.fitted = 0;
@@ -135,11 +136,13 @@ impl Walk<'_, '_> {
         let Place::Split(split) = children(self.tree, split)[side].place() else { return };
         self.put(at, below);
         if let Some(bottom) = self.bottoms.at(split) {
-            match self.bottoms.parts(bottom).len() {
-                1 => self.bottom::<1>(level, side, share, bottom),
-                2 => self.bottom::<2>(level, side, share, bottom),
-                3 => self.bottom::<3>(level, side, share, bottom),
-                _ => self.bottom::<BITS>(level, side, share, bottom),
+            match (self.bottoms.parts(bottom).len(), self.bottoms.eights(bottom)) {
+                (1, _) => self.bottom::<1, 1>(level, side, share, bottom),
+                (2, 1) => self.bottom::<2, 1>(level, side, share, bottom),
+                (2, _) => self.bottom::<2, 2>(level, side, share, bottom),
+                (3, 1) => self.bottom::<3, 1>(level, side, share, bottom),
+                (3, _) => self.bottom::<3, 2>(level, side, share, bottom),
+                _ => self.bottom::<BITS, 2>(level, side, share, bottom),
             }
             return;
         }
@@ -149,9 +152,10 @@ impl Walk<'_, '_> {
         self.room.steps.push(Step::Enter { split, from: side });
     }
 
-    /// A side that is a bottom of M splits: what it is worth, and what its players gain, is looked up.
+    /// A side that is a bottom of M splits, whose tables are E vectors each: what it is worth, and what its players gain, is
+    /// looked up.
     #[inline(always)]
-    fn bottom<const M: usize>(&mut self, level: usize, side: usize, share: f64, bottom: usize) {
+    fn bottom<const M: usize, const E: usize>(&mut self, level: usize, side: usize, share: f64, bottom: usize) {
         let Size { nodes, rows, width } = self.size;
         let room = &mut *self.room;
         let parts = self.bottoms.parts(bottom);
@@ -168,11 +172,11 @@ impl Walk<'_, '_> {
             *edge = [chance.absent * share, chance.joined];
         }
         let factors = Factors { products, edges: &edges[..nodes], follow: &follow[side] };
-        let mut gains = [[0.0; MOST_ROWS]; M];
-        for (output, tables) in tables.chunks_exact((M + 1) * nodes).enumerate().take(width) {
+        let mut gains = Aligned([[0.0; MOST_ROWS]; M]);
+        for (output, tables) in tables.chunks_exact((M + 1) * nodes * E).enumerate().take(width) {
             let worth = &mut worth[side][output * nodes * rows..][..nodes * rows];
-            outcomes.look_up(tables, factors, worth, &mut gains);
-            for (part, gains) in parts.iter().zip(&gains) {
+            outcomes.look_up::<M, E>(tables, factors, worth, &mut gains);
+            for (part, gains) in parts.iter().zip(gains.iter()) {
                 let player = self.players[self.tree.splits[part.split].player as usize];
                 let sums = self.sums.of_player(player, self.tree.output.first() + output);
                 sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += gain);

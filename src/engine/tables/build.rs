@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::players::{PlayerTable, PlayerTables};
 use super::transform::Transform;
 use super::{LeafGains, PatternForest, PatternWeights, TreeUnits};
 use crate::engine::cells::CellMap;
@@ -89,6 +90,7 @@ impl Ingredients<'_> {
         let mut tables = Vec::with_capacity(units.len() + 1);
         let mut cells = Vec::new();
         let mut start = 0;
+        let mut of_players = PlayerTables::default();
         for unit in units.clone() {
             tables.push(UnitTable { cells: cells.len(), numbers: start });
             let end = start + size_of_unit(unit);
@@ -102,6 +104,7 @@ impl Ingredients<'_> {
                 integrals: self.integrals,
                 instead: self.instead,
                 width: unit_cells.len(),
+                of_players: &mut of_players,
                 numbers: &mut numbers[start..end],
             });
             cells.extend(unit_cells);
@@ -138,6 +141,7 @@ struct Fill<'a> {
     instead: Option<&'a dyn LeafGains>,
     /// Numbers per outcome.
     width: usize,
+    of_players: &'a mut PlayerTables,
     numbers: &'a mut [f64],
 }
 
@@ -146,6 +150,12 @@ impl Kernel for Fill<'_> {
 
     #[inline(always)]
     fn run(self) {
+        if self.instead.is_none() && matches!(self.integrals[0], Integral::Single(_)) {
+            let Self { tree_units, unit, tree, number, weights, integrals, .. } = self;
+            return self
+                .of_players
+                .fill(&PlayerTable { tree_units, unit, tree, number, weights, integrals }, self.numbers);
+        }
         let unit = &self.tree_units.units.all[self.unit];
         let leaf_width = self.tree.width;
         let order = if matches!(self.integrals[0], Integral::Single(_)) { 1 } else { 2 };
@@ -173,7 +183,7 @@ impl Kernel for Fill<'_> {
                 let player = |&j: &usize| self.tree.players[unit.players[j] as usize];
                 instead.leaf(&leaf.players.iter().map(player).collect::<Vec<u32>>(), &c, &mut gains);
             } else {
-                transform.leaf(&c, &self.integrals[n], &mut gains);
+                transform.pairs(&c, &self.integrals[n], &mut gains);
             }
             for (outcome, row) in self.numbers.chunks_exact_mut(self.width).enumerate() {
                 let gains = &gains[leaf.pattern(outcome) * pairs.len()..][..pairs.len()];

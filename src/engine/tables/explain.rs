@@ -14,7 +14,7 @@ use crate::engine::codes::{Code, RowSource, of_width};
 use crate::engine::task::Task;
 use crate::error::Result;
 use crate::index::Integral;
-use crate::simd::{Kernel, Offsets, add_looked_up, prefetch, widest};
+use crate::simd::{ALIGNING, Kernel, Offsets, add_looked_up, aligned, prefetch, widest};
 
 /// Numbers in the tables of a run of units, about: few enough that threads can share out the runs.
 const RUN: usize = 1 << 18;
@@ -166,12 +166,15 @@ impl RowPass<'_> {
             let some = rows.slice(block * R, rows.len().min((block + 1) * R));
             some.encode(columns, R, &mut codes[block * block_codes..][..block_codes]);
         }
-        let mut sums = vec![[0.0; R]; n_blocks * self.cells.count()];
+        let n_sums = n_blocks * self.cells.count();
+        let mut sums = vec![0.0; n_sums * R + ALIGNING];
+        let (sums, _) = aligned(&mut sums).as_chunks_mut::<R>();
+        let sums = &mut sums[..n_sums];
         if !self.zeros {
-            self.cells.exchange(&mut sums, out, |sum, cell| *sum = *cell);
+            self.cells.exchange(sums, out, |sum, cell| *sum = *cell);
         }
-        widest(ExplainBlocks { pass: self, codes: &codes, block_codes, sums: &mut sums });
-        self.cells.exchange(&mut sums, out, |sum, cell| *cell = *sum);
+        widest(ExplainBlocks { pass: self, codes: &codes, block_codes, sums });
+        self.cells.exchange(sums, out, |sum, cell| *cell = *sum);
     }
 }
 

@@ -15,6 +15,7 @@
 //! | `transform` | from these weights to the worth of a row's pattern, for any index of games |
 //! | `leaf_gains` | other rules than those of indices, for tables of one call |
 //! | `build` | the tables of units: the worth of each of their outcomes |
+//! | `players` | the same for an index of players |
 //! | `explain` | rows through the tables |
 //! | `row_outcomes` | the outcomes of rows, kept for rules that have no tables here |
 //! | `mean` | rows that were counted through the tables: their mean |
@@ -27,6 +28,7 @@ mod leaf_gains;
 mod mean;
 mod outcomes;
 mod pattern_weights;
+mod players;
 mod row_outcomes;
 mod tally;
 mod transform;

@@ -17,6 +17,7 @@ use crate::weights::QuadratureNode;
 pub(super) struct Transform {
     h: Vec<f64>,
     sums: [Vec<f64>; 3],
+    /// The integrals of $H_t(p) / t$ and $H_t(p) / (t (1-t))$.
     single: [Vec<f64>; 2],
 }
 
@@ -62,46 +63,112 @@ fn integrate<const N: usize>(
 }
 
 impl Transform {
-    /// What a leaf gives to each of its cells for each pattern of a row, as a multiple of its value: pattern after
-    /// pattern, and for each pattern player after player, or every pair of players i <= j in order.
+    /// Integrates the single derivatives of a leaf; `c` holds the weight of each of the $2^k$ background patterns.
+    #[inline(always)]
+    pub(super) fn of_patterns(&mut self, c: &[f64], nodes: &[QuadratureNode]) {
+        let [a, b] = &mut self.single;
+        integrate(c, nodes, 1, &mut self.h, [a, b]);
+    }
+
+    /// The same if a background row satisfies each player's splits by itself, with a chance for each: then
+    /// $H_t(p)$ is a plain product over the players.
+    #[inline(always)]
+    pub(super) fn of_ratios(&mut self, ratios: &[f64], nodes: &[QuadratureNode]) {
+        let Self { h, single: [a, b], .. } = self;
+        for array in [&mut *h, &mut *a, &mut *b] {
+            array.clear();
+            array.resize(1 << ratios.len(), 0.0);
+        }
+        for node in nodes {
+            let absent = 1.0 - node.t;
+            h[0] = node.weight / node.t;
+            for (j, ratio) in ratios.iter().enumerate() {
+                let (fails, passes) = (absent * ratio, node.t + absent * ratio);
+                let (h0, h1) = h[..2 << j].split_at_mut(1 << j);
+                for (h0, h1) in h0.iter_mut().zip(h1) {
+                    (*h0, *h1) = (*h0 * fails, *h0 * passes);
+                }
+            }
+            let more = 1.0 / absent;
+            for ((a, b), h) in a.iter_mut().zip(&mut *b).zip(&*h) {
+                *a += h;
+                *b += h * more;
+            }
+        }
+    }
+
+    /// Appends what a leaf of value 1 gives to each of its `k` players: player after player, and for each player
+    /// pattern after pattern of a row.
+    #[inline(always)]
+    pub(super) fn players(&self, k: usize, gains: &mut Vec<f64>) {
+        let [a, b] = &self.single;
+        let first = gains.len();
+        gains.resize(first + (k << k), 0.0);
+        for (i, gains) in gains[first..].chunks_exact_mut(1 << k).enumerate() {
+            match i {
+                0 if k >= 3 => near::<1>(a, b, gains),
+                1 if k >= 3 => near::<2>(a, b, gains),
+                2 if k >= 3 => near::<4>(a, b, gains),
+                _ => far(1 << i, a, b, gains),
+            }
+        }
+    }
+
+    /// What a leaf of value 1 gives to each pair of its players for each pattern of a row: pattern after pattern, and for
+    /// each pattern every pair of players i <= j in order.
     ///
     /// `c` holds the weight of each of the $2^k$ background patterns.
     #[inline(always)]
-    pub(super) fn leaf(&mut self, c: &[f64], integral: &Integral, gains: &mut Vec<f64>) {
+    pub(super) fn pairs(&mut self, c: &[f64], integral: &Integral, gains: &mut Vec<f64>) {
+        let Integral::Pair { off, diagonal, single } = integral else { unreachable!("players have other tables") };
         let k = c.len().trailing_zeros() as usize;
         gains.clear();
         let Self { h, sums: [e0, e1, e2], single: [a, b] } = self;
-        match integral {
-            Integral::Single(nodes) => {
-                integrate(c, nodes, 1, h, [a, b]);
-                for p in 0..c.len() {
-                    for i in 0..k {
-                        gains.push(a[p] - b[p & !(1 << i)]);
-                    }
+        integrate(c, off, 2, h, [e0, e1, e2]);
+        if *diagonal == Diagonal::Remainder {
+            integrate(c, single, 1, h, [a, b]);
+        }
+        for p in 0..c.len() {
+            let first = gains.len();
+            for i in 0..k {
+                let pi = p & !(1 << i);
+                gains.push(match diagonal {
+                    Diagonal::MainEffect => main_effect(c, p, i),
+                    Diagonal::Remainder => a[p] - b[pi],
+                });
+                for j in i + 1..k {
+                    let pj = p & !(1 << j);
+                    gains.push(e0[p] - e1[pi] - e1[pj] + e2[pi & pj]);
                 }
             }
-            Integral::Pair { off, diagonal, single } => {
-                integrate(c, off, 2, h, [e0, e1, e2]);
-                if *diagonal == Diagonal::Remainder {
-                    integrate(c, single, 1, h, [a, b]);
-                }
-                for p in 0..c.len() {
-                    let first = gains.len();
-                    for i in 0..k {
-                        let pi = p & !(1 << i);
-                        gains.push(match diagonal {
-                            Diagonal::MainEffect => main_effect(c, p, i),
-                            Diagonal::Remainder => a[p] - b[pi],
-                        });
-                        for j in i + 1..k {
-                            let pj = p & !(1 << j);
-                            gains.push(e0[p] - e1[pi] - e1[pj] + e2[pi & pj]);
-                        }
-                    }
-                    if *diagonal == Diagonal::Remainder {
-                        take_from_diagonal(k, &mut gains[first..]);
-                    }
-                }
+            if *diagonal == Diagonal::Remainder {
+                take_from_diagonal(k, &mut gains[first..]);
+            }
+        }
+    }
+}
+
+/// `gains[p] = a[p] - b[p without the bit]`, for a bit below eight: eight patterns are one vector, whose numbers change
+/// places.
+#[inline(always)]
+fn near<const BIT: usize>(a: &[f64], b: &[f64], gains: &mut [f64]) {
+    let (a, b, gains) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0, gains.as_chunks_mut::<8>().0);
+    for ((gains, a), b) in gains.iter_mut().zip(a).zip(b) {
+        for p in 0..8 {
+            gains[p] = a[p] - b[p & !BIT];
+        }
+    }
+}
+
+/// The same for any bit.
+#[inline(always)]
+fn far(bit: usize, a: &[f64], b: &[f64], gains: &mut [f64]) {
+    let halves = gains.chunks_exact_mut(2 * bit).zip(a.chunks_exact(2 * bit)).zip(b.chunks_exact(2 * bit));
+    for ((gains, a), b) in halves {
+        let ((gains_0, gains_1), (a_0, a_1)) = (gains.split_at_mut(bit), a.split_at(bit));
+        for (gains, a) in [(gains_0, a_0), (gains_1, a_1)] {
+            for ((gain, a), b) in gains.iter_mut().zip(a).zip(b) {
+                *gain = a - b;
             }
         }
     }
@@ -125,4 +192,36 @@ fn take_from_diagonal(k: usize, gains: &mut [f64]) {
 fn main_effect(c: &[f64], p: usize, i: usize) -> f64 {
     let full = c.len() - 1;
     if p >> i & 1 == 1 { c[full & !(1 << i)] } else { -c[full] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Index;
+
+    /// Independent players, as patterns and as ratios; some are never satisfied, and some always.
+    #[test]
+    fn ratios_give_what_their_patterns_give() {
+        let ratios = [0.3, 1.0, 0.71, 0.0, 0.05, 0.9, 0.4];
+        for k in 0..=ratios.len() {
+            let Integral::Single(nodes) = Index::Shapley.integral(k) else { unreachable!("an index of players") };
+            let share = |p: usize, j: usize| if p >> j & 1 == 1 { ratios[j] } else { 1.0 - ratios[j] };
+            let c: Vec<f64> = (0..1 << k).map(|p| (0..k).map(|j| share(p, j)).product()).collect();
+            let (mut transform, mut by_patterns, mut by_ratios) = (Transform::default(), Vec::new(), vec![7.0]);
+            transform.of_patterns(&c, &nodes);
+            transform.players(k, &mut by_patterns);
+            let [a, b] = &transform.single;
+            for (i, gains) in by_patterns.chunks_exact(1 << k).enumerate() {
+                for (p, gain) in gains.iter().enumerate() {
+                    assert_eq!(gain.to_bits(), (a[p] - b[p & !(1 << i)]).to_bits(), "player {i} of {k}, pattern {p}");
+                }
+            }
+            transform.of_ratios(&ratios[..k], &nodes);
+            transform.players(k, &mut by_ratios);
+            assert_eq!(by_ratios.len(), 1 + by_patterns.len());
+            for (one, other) in by_ratios[1..].iter().zip(&by_patterns) {
+                assert!((one - other).abs() < 1e-13, "{one} is not {other}");
+            }
+        }
+    }
 }
