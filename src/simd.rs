@@ -388,9 +388,9 @@ impl Outcomes {
                 let outcome = each[r] % (8 * E);
                 let number = |m: usize| tables[(m * n + q) * E + outcome / 8][outcome % 8];
                 worth[q * rows + r] = number(0);
-                let factor = products[q * rows + r] * joined.mul_add(follow[r], absent);
+                let factor = products[q * rows + r] * (absent + joined * follow[r]);
                 for (m, gains) in gains.iter_mut().enumerate() {
-                    gains[r] = factor.mul_add(number(m + 1), gains[r]);
+                    gains[r] += factor * number(m + 1);
                 }
             }
         }
@@ -716,9 +716,9 @@ mod tests {
             let mut sums = [0.0; M];
             for q in 0..n {
                 assert_eq!(worth[q * rows + r].to_bits(), looked_up(q, outcome).to_bits());
-                let factor = products[q * rows + r] * edges[q][1].mul_add(follow[r], edges[q][0]);
+                let factor = products[q * rows + r] * (edges[q][0] + edges[q][1] * follow[r]);
                 for (m, sum) in sums.iter_mut().enumerate() {
-                    *sum = factor.mul_add(looked_up((m + 1) * n + q, outcome), *sum);
+                    *sum += factor * looked_up((m + 1) * n + q, outcome);
                 }
             }
             assert_eq!(gains.map(|gains| gains[r].to_bits()), sums.map(f64::to_bits));

@@ -179,8 +179,8 @@ impl Bottoms {
                 }
                 let absent = shares.map(|share| chance.absent * share);
                 for o in 0..O {
-                    to[i][0][o] = chance.joined.mul_add(follow[i][0][o], absent[0]);
-                    to[i][1][o] = chance.joined.mul_add(follow[i][1][o], absent[1]);
+                    to[i][0][o] = absent[0] + chance.joined * follow[i][0][o];
+                    to[i][1][o] = absent[1] + chance.joined * follow[i][1][o];
                     counts[i][o] = chance.slope * products[i][o] * (follow[i][0][o] - shares[0]);
                 }
             }
@@ -198,7 +198,7 @@ impl Bottoms {
                     let mut gains = [0.0; O];
                     for o in 0..O {
                         gains[o] = counts[i][o] * (left[o] - right[o]);
-                        worth[i][o] = to[i][0][o].mul_add(left[o], to[i][1][o] * right[o]);
+                        worth[i][o] = to[i][0][o] * left[o] + to[i][1][o] * right[o];
                     }
                     put(out, (1 + i) * n_nodes + q, &gains);
                 }

@@ -2,9 +2,6 @@
 //!
 //! Arrays go node after node, and row after row within a node. The rows of a block are filled up to a multiple of
 //! [`LANES`], so that no loop has a remainder.
-//!
-//! Where a product is added, `mul_add` rounds once. It is one instruction where processors have one for it, and gives the
-//! same bits where they do not.
 
 use super::nodes::{Chance, MOST_NODES};
 use crate::simd::{TwoSides, join_wide};
@@ -50,7 +47,7 @@ pub(super) fn choose(mask: u64, yes: f64, no: f64) -> f64 {
 #[inline(always)]
 pub(super) fn add_times(a: &mut [f64], factor: f64, b: &[f64]) {
     for (a, b) in a.iter_mut().zip(b) {
-        *a = factor.mul_add(*b, *a);
+        *a += factor * *b;
     }
 }
 
@@ -58,7 +55,7 @@ pub(super) fn add_times(a: &mut [f64], factor: f64, b: &[f64]) {
 #[inline(always)]
 pub(super) fn add_products(sums: &mut [f64], a: &[f64], b: &[f64]) {
     for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-        *sum = a.mul_add(*b, *sum);
+        *sum += a * *b;
     }
 }
 
@@ -69,7 +66,7 @@ pub(super) fn down(above: &[f64], chances: &[Chance], share: f64, follow: &[f64]
     for ((above, out), chance) in above.chunks_exact(rows).zip(out.chunks_exact_mut(rows)).zip(chances) {
         let (absent, joined) = (chance.absent * share, chance.joined);
         for ((out, above), follow) in out.iter_mut().zip(above).zip(follow) {
-            *out = above * joined.mul_add(*follow, absent);
+            *out = above * (absent + joined * *follow);
         }
     }
 }
@@ -171,11 +168,11 @@ impl Split<'_> {
             let gains = &mut gains[if SUM { 0 } else { q * rows }..][..rows];
             for r in 0..rows {
                 let (left, right) = (left.row(r), right.row(r));
-                let to_left = joined.mul_add(follow_left[r], absent_left);
-                let to_right = joined.mul_add(follow_right[r], absent_right);
-                out[r] = to_left.mul_add(left, to_right * right);
+                let to_left = absent_left + joined * follow_left[r];
+                let to_right = absent_right + joined * follow_right[r];
+                out[r] = to_left * left + to_right * right;
                 let (count, difference) = (slope * product[r], left - right);
-                gains[r] = if SUM { count.mul_add(difference, gains[r]) } else { count * difference };
+                gains[r] = if SUM { gains[r] + count * difference } else { count * difference };
             }
         }
     }
