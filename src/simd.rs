@@ -413,9 +413,9 @@ unsafe fn look_up_wide<const M: usize, const E: usize, const V: usize>(
     gains: &mut [[f64; MOST_ROWS]; M],
 ) {
     use std::arch::x86_64::{
-        __m512d, __m512i, _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_mask_or_epi64, _mm512_mul_pd,
-        _mm512_permutex2var_pd, _mm512_permutexvar_pd, _mm512_set1_epi64, _mm512_set1_pd, _mm512_setzero_pd,
-        _mm512_setzero_si512, _mm512_storeu_pd,
+        __m512d, __m512i, _mm512_add_pd, _mm512_loadu_pd, _mm512_mask_or_epi64, _mm512_mul_pd, _mm512_permutex2var_pd,
+        _mm512_permutexvar_pd, _mm512_set1_epi64, _mm512_set1_pd, _mm512_setzero_pd, _mm512_setzero_si512,
+        _mm512_storeu_pd,
     };
     let Factors { products, edges, follow } = factors;
     let (n, rows) = (edges.len(), outcomes.rows);
@@ -449,7 +449,7 @@ unsafe fn look_up_wide<const M: usize, const E: usize, const V: usize>(
                 // SAFETY: the caller's promise: there are `n * rows` products, and as many numbers in `worth`.
                 unsafe {
                     _mm512_storeu_pd(worth.as_mut_ptr().add(at), look_up(numbers, outcome[v]));
-                    let chance = _mm512_fmadd_pd(joined, following[v], absent);
+                    let chance = _mm512_add_pd(absent, _mm512_mul_pd(joined, following[v]));
                     factor[v] = _mm512_mul_pd(_mm512_loadu_pd(products.as_ptr().add(at)), chance);
                 }
             }
@@ -457,7 +457,7 @@ unsafe fn look_up_wide<const M: usize, const E: usize, const V: usize>(
                 let numbers = table(m + 1);
                 for v in 0..V {
                     let gain = look_up(numbers, outcome[v]);
-                    sums[m][v] = _mm512_fmadd_pd(factor[v], gain, sums[m][v]);
+                    sums[m][v] = _mm512_add_pd(sums[m][v], _mm512_mul_pd(factor[v], gain));
                 }
             }
         }
@@ -531,7 +531,7 @@ unsafe fn join_avx512<const V: usize, const LEFT: bool, const RIGHT: bool>(
     gains: &mut [f64],
 ) {
     use std::arch::x86_64::{
-        _mm512_fmadd_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd, _mm512_setzero_pd, _mm512_storeu_pd,
+        _mm512_add_pd, _mm512_loadu_pd, _mm512_mul_pd, _mm512_set1_pd, _mm512_setzero_pd, _mm512_storeu_pd,
         _mm512_sub_pd,
     };
     let TwoSides { products, edges, follow, leaves, subtrees } = split;
@@ -557,12 +557,12 @@ unsafe fn join_avx512<const V: usize, const LEFT: bool, const RIGHT: bool>(
                     let right = if RIGHT { right_leaf } else { _mm512_loadu_pd(subtrees[1].as_ptr().add(at)) };
                     (_mm512_loadu_pd(products.as_ptr().add(at)), left, right)
                 };
-                let to_left = _mm512_fmadd_pd(c, following[0][v], a);
-                let to_right = _mm512_fmadd_pd(c, following[1][v], b);
-                let joined = _mm512_fmadd_pd(to_left, left, _mm512_mul_pd(to_right, right));
+                let to_left = _mm512_add_pd(a, _mm512_mul_pd(c, following[0][v]));
+                let to_right = _mm512_add_pd(b, _mm512_mul_pd(c, following[1][v]));
+                let joined = _mm512_add_pd(_mm512_mul_pd(to_left, left), _mm512_mul_pd(to_right, right));
                 // SAFETY: the same.
                 unsafe { _mm512_storeu_pd(out.as_mut_ptr().add(at), joined) };
-                sums[v] = _mm512_fmadd_pd(_mm512_mul_pd(d, product), _mm512_sub_pd(left, right), sums[v]);
+                sums[v] = _mm512_add_pd(sums[v], _mm512_mul_pd(_mm512_mul_pd(d, product), _mm512_sub_pd(left, right)));
             }
         }
         for v in 0..V {

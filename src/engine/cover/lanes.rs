@@ -47,7 +47,7 @@ pub(super) fn choose(mask: u64, yes: f64, no: f64) -> f64 {
 #[inline(always)]
 pub(super) fn add_times(a: &mut [f64], factor: f64, b: &[f64]) {
     for (a, b) in a.iter_mut().zip(b) {
-        *a += factor * *b;
+        *a += factor * b;
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn add_times(a: &mut [f64], factor: f64, b: &[f64]) {
 #[inline(always)]
 pub(super) fn add_products(sums: &mut [f64], a: &[f64], b: &[f64]) {
     for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-        *sum += a * *b;
+        *sum += a * b;
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn down(above: &[f64], chances: &[Chance], share: f64, follow: &[f64]
     for ((above, out), chance) in above.chunks_exact(rows).zip(out.chunks_exact_mut(rows)).zip(chances) {
         let (absent, joined) = (chance.absent * share, chance.joined);
         for ((out, above), follow) in out.iter_mut().zip(above).zip(follow) {
-            *out = above * (absent + joined * *follow);
+            *out = above * (absent + joined * follow);
         }
     }
 }
@@ -171,8 +171,8 @@ impl Split<'_> {
                 let to_left = absent_left + joined * follow_left[r];
                 let to_right = absent_right + joined * follow_right[r];
                 out[r] = to_left * left + to_right * right;
-                let (count, difference) = (slope * product[r], left - right);
-                gains[r] = if SUM { gains[r] + count * difference } else { count * difference };
+                let gain = slope * product[r] * (left - right);
+                gains[r] = if SUM { gains[r] + gain } else { gain };
             }
         }
     }

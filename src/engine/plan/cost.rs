@@ -47,6 +47,9 @@ mod price {
     pub(super) const RANK: f64 = 5.2;
     /// Such an entry costs so many times as much if the table does not stay in the cache, and so does a number read there.
     pub(super) const FAR: f64 = 3.0;
+    /// With so many columns that neither codes nor sums stay in the cache, a row's way and what it reads cost so many times
+    /// as much.
+    pub(super) const WIDE: f64 = 2.5;
     /// A row at a split with ranked counts, and a number that it reads there.
     pub(super) const ROW: f64 = 0.55;
     pub(super) const READ: f64 = 0.17;
@@ -72,6 +75,8 @@ mod price {
 const NEAR_BYTES: f64 = 262_144.0;
 /// Tables of ranked counts stay in the cache if they have at most so many players.
 const NEAR_PLAYERS: usize = 12;
+/// Codes and sums of ranked counts stay in the cache if there are at most so many columns.
+const NEAR_COLUMNS: usize = 256;
 /// Bytes of a count: the one that is kept, and those that each thread makes of its part.
 const COUNT_BYTES: f64 = 16.0;
 
@@ -216,20 +221,21 @@ fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f
     let (in_tables, counted) = (most_others(now.background, now.index) + 1, most_players(now.background, true));
     // A split costs the same for one leaf as for two, so common leaves save less than their share.
     let used = (1.0 + 2.0 * tree.shape.uncommon) / 3.0;
+    let wide = if compiled.columns.len() > NEAR_COLUMNS { price::WIDE } else { 1.0 };
     let leaf = |k: usize| {
         let players = k.max(1) as f64;
         let per_player = if now.index.order() == 1 { 1.0 } else { 0.5 * (players + 1.0) };
-        let (way, sets, width) = (price::SITE * (n + m), players.exp2(), tree.shape.outputs);
+        let (way, sets, width) = (wide * price::SITE * (n + m), players.exp2(), tree.shape.outputs);
         if k <= in_tables {
             // About every second split has two leaves, which share a table, and every second one has three classes. Only
             // the last step is for each output.
             let far = if k > NEAR_PLAYERS { price::FAR } else { 1.0 };
             let rank = far * price::RANK * 1.2 * sets * per_player * (0.7 + 0.3 * width);
-            let read = n * (price::ROW + far * price::READ * players * per_player * width);
+            let read = wide * n * (price::ROW + far * price::READ * players * per_player * width);
             return price::LEAF + way + used * 0.7 * (rank + read);
         }
         let find = price::DISTINCT * (n + m);
-        let read = n * (price::ROW + price::READ * players * per_player * width);
+        let read = wide * n * (price::ROW + price::READ * players * per_player * width);
         if now.index.order() == 2 {
             return price::LEAF + way + used * (find + read + price::JOIN * n * m * per_player);
         }
