@@ -12,15 +12,6 @@ pub(crate) enum PatternWeights<'a> {
 }
 
 impl PatternWeights<'_> {
-    /// The chance with which a background row satisfies the splits of each player of a leaf, if these are independent.
-    #[inline(always)]
-    pub(super) fn ratios(&self, number: usize, leaf: usize) -> Option<&[f64]> {
-        match self {
-            Self::Background(_) => None,
-            Self::Cover(ratios) => Some(&ratios[number][leaf]),
-        }
-    }
-
     /// The weight of each background pattern of a leaf; all of them sum to one.
     #[inline(always)]
     pub(super) fn of_leaf(&self, tree: &TreeUnits, number: usize, unit: usize, leaf: &UnitLeaf, c: &mut [f64]) {

@@ -69,14 +69,10 @@ impl PlayerTables {
         for leaf in &unit.leaves {
             let n = leaf.players.len();
             let Integral::Single(nodes) = &integrals[n] else { unreachable!("pairs have other tables") };
-            if let Some(ratios) = weights.ratios(table.number, leaf.leaf) {
-                transform.of_ratios(ratios, nodes);
-            } else {
-                c.clear();
-                c.resize(1 << n, 0.0);
-                weights.of_leaf(table.tree_units, table.number, table.unit, leaf, c);
-                transform.of_patterns(c, nodes);
-            }
+            c.clear();
+            c.resize(1 << n, 0.0);
+            weights.of_leaf(table.tree_units, table.number, table.unit, leaf, c);
+            transform.of_patterns(c, nodes);
             transform.players(n, gains);
         }
     }

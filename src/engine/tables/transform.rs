@@ -70,33 +70,6 @@ impl Transform {
         integrate(c, nodes, 1, &mut self.h, [a, b]);
     }
 
-    /// The same if a background row satisfies each player's splits by itself, with a chance for each: then
-    /// $H_t(p)$ is a plain product over the players.
-    #[inline(always)]
-    pub(super) fn of_ratios(&mut self, ratios: &[f64], nodes: &[QuadratureNode]) {
-        let Self { h, single: [a, b], .. } = self;
-        for array in [&mut *h, &mut *a, &mut *b] {
-            array.clear();
-            array.resize(1 << ratios.len(), 0.0);
-        }
-        for node in nodes {
-            let absent = 1.0 - node.t;
-            h[0] = node.weight / node.t;
-            for (j, ratio) in ratios.iter().enumerate() {
-                let (fails, passes) = (absent * ratio, node.t + absent * ratio);
-                let (h0, h1) = h[..2 << j].split_at_mut(1 << j);
-                for (h0, h1) in h0.iter_mut().zip(h1) {
-                    (*h0, *h1) = (*h0 * fails, *h0 * passes);
-                }
-            }
-            let more = 1.0 / absent;
-            for ((a, b), h) in a.iter_mut().zip(&mut *b).zip(&*h) {
-                *a += h;
-                *b += h * more;
-            }
-        }
-    }
-
     /// Appends what a leaf of value 1 gives to each of its `k` players: player after player, and for each player
     /// pattern after pattern of a row.
     #[inline(always)]
@@ -199,28 +172,21 @@ mod tests {
     use super::*;
     use crate::index::Index;
 
-    /// Independent players, as patterns and as ratios; some are never satisfied, and some always.
+    /// Player after player, by vectors, against the formula pattern by pattern.
     #[test]
-    fn ratios_give_what_their_patterns_give() {
-        let ratios = [0.3, 1.0, 0.71, 0.0, 0.05, 0.9, 0.4];
-        for k in 0..=ratios.len() {
+    fn players_get_first_differences() {
+        for k in 0..=7 {
             let Integral::Single(nodes) = Index::Shapley.integral(k) else { unreachable!("an index of players") };
-            let share = |p: usize, j: usize| if p >> j & 1 == 1 { ratios[j] } else { 1.0 - ratios[j] };
-            let c: Vec<f64> = (0..1 << k).map(|p| (0..k).map(|j| share(p, j)).product()).collect();
-            let (mut transform, mut by_patterns, mut by_ratios) = (Transform::default(), Vec::new(), vec![7.0]);
+            let c: Vec<f64> = (0..1 << k).map(|p| f64::from(p * 7 % 11) / 10.0).collect();
+            let (mut transform, mut all) = (Transform::default(), vec![7.0]);
             transform.of_patterns(&c, &nodes);
-            transform.players(k, &mut by_patterns);
+            transform.players(k, &mut all);
+            assert_eq!(all.len(), 1 + (k << k));
             let [a, b] = &transform.single;
-            for (i, gains) in by_patterns.chunks_exact(1 << k).enumerate() {
+            for (i, gains) in all[1..].chunks_exact(1 << k).enumerate() {
                 for (p, gain) in gains.iter().enumerate() {
                     assert_eq!(gain.to_bits(), (a[p] - b[p & !(1 << i)]).to_bits(), "player {i} of {k}, pattern {p}");
                 }
-            }
-            transform.of_ratios(&ratios[..k], &nodes);
-            transform.players(k, &mut by_ratios);
-            assert_eq!(by_ratios.len(), 1 + by_patterns.len());
-            for (one, other) in by_ratios[1..].iter().zip(&by_patterns) {
-                assert!((one - other).abs() < 1e-13, "{one} is not {other}");
             }
         }
     }
