@@ -310,17 +310,20 @@ fn counts_by_large_tables() {
     }
 }
 
-/// A row's values are the same to the last bit if its sums do not fit beside those of all others, or if those of one group
-/// of trees take so much memory that no other group is worked on at the same time.
+/// A row's values are the same to the last bit if its sums do not fit beside those of all others, if those of one group of
+/// trees take so much memory that no other group is worked on at the same time, and if a batch has many passes.
 #[test]
 fn any_share_of_rows() {
-    for (n, m) in [(1300, 100), (2200, 4600)] {
+    for (n, m, n_features, n_outputs, splits) in
+        [(1300, 100, 40, 100, 12), (2200, 4600, 40, 100, 12), (2500, 3000, 12, 1, 300)]
+    {
         let mut c = Choices::fixed(97, 5_000_000);
-        let trees = (0..8).map(|_| bushy_parts(&mut c, 40, 100, 12).tree()).collect();
-        let mut case = rows_of(&mut c, trees, 40, 100, n, m);
-        (case.players, case.weights) = (Players::single(40), None);
+        let trees = (0..8).map(|_| bushy_parts(&mut c, n_features, n_outputs, splits).tree()).collect();
+        let mut case = rows_of(&mut c, trees, n_features, n_outputs, n, m);
+        (case.players, case.weights) = (Players::single(n_features), None);
         let explainer = case.explainer();
         let all = explain(Engine::Counts, &explainer, &case.x, Index::Shapley, 2);
+        assert_same(&explain(Engine::Counts, &explainer, &case.x, Index::Shapley, 5), &all, "five threads");
         let cells = all.len() / n;
         for start in [0, 600, 1200, n - 40] {
             let rows: Vec<usize> = (start..start + 40).collect();
