@@ -33,7 +33,7 @@ impl Way {
     /// For splits with so many other players, if tables have up to `most` of them.
     fn of(others: usize, most: usize) -> Self {
         match others {
-            _ if others > most.min(MOST_LARGE) => Self::Joined,
+            _ if others > most => Self::Joined,
             _ if others > MOST_OTHERS => Self::Large,
             _ => Self::Ranked,
         }
@@ -132,6 +132,9 @@ impl Layout {
             outputs: tree.width - usize::from(sums_are_equal(&tree.leaf_values())),
             origin: common_values(&tree.leaf_values()).map_or_else(|| vec![0.0; tree.width], <[f64]>::to_vec),
         };
+        // Large tables of many outputs would take gigabytes.
+        let large = MOST_LARGE - (layout.outputs.max(1).ilog2() as usize).min(MOST_LARGE - MOST_OTHERS);
+        let most = most.min(large);
         let mut path = Path::new(tree.players.len());
         // A split to enter and its slot, or a split to leave.
         let mut stack = vec![(tree.root, Some(0))];

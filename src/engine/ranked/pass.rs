@@ -172,7 +172,7 @@ impl<P: Pattern> Walk<P> {
         }
     }
 
-    /// The indices at the splits of `items`, block by block.
+    /// The indices that were found last, block by block and split by split.
     pub(super) fn all(&self) -> &[[P; BLOCK]] {
         &self.indices
     }
