@@ -1,6 +1,7 @@
 //! Ranked counts: for every set S of players, how many background rows fail none of S and 0, 1, 2, ... others.
 
 use super::coefficients::{Coefficients, RANKS, SETS};
+use crate::simd::Aligned;
 
 /// A sum of background rows: a count of fewer than 2^16 rows, or of fewer than 2^32, or a weight.
 pub(super) trait Lane: Copy + Default + Send + Sync {
@@ -75,18 +76,24 @@ pub(super) const CHUNK: usize = 64;
 /// Ranks of sets side by side.
 const LANES: usize = RANKS * SETS;
 
-/// Background rows that fail the same players, in one class.
+/// Ranks that neighbouring patterns have, which differ in the players that sets side by side differ in.
+const SPAN: usize = SETS.trailing_zeros() as usize + 1;
+
+/// Neighbouring patterns, which differ in the players that sets side by side differ in, of one class.
 #[derive(Debug, Clone, Copy)]
-struct Entry<L> {
-    /// The class, and the failed players that a tile tells apart, except those that sets side by side differ in.
+struct Entry {
+    /// The class, and the failed players that a tile tells apart.
     at: u32,
-    /// The failed players that sets side by side differ in.
-    side: u16,
-    rank: u16,
     /// The other failed players.
     far: u32,
-    count: L,
+    /// The least number of players that such a row fails; less if there would not be ranks for all of them.
+    rank: u32,
+    /// Where the sums stand that these patterns add to the lanes.
+    sums: u32,
 }
+
+/// For [`SPAN`] ranks, how many of the rows with neighbouring patterns each of the sets side by side meets.
+type Sums<L> = Aligned<[L; SPAN * SETS]>;
 
 /// Background rows that fail more players than there are ranks, of one class, and a set that they meet.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +116,8 @@ pub(super) struct Ranked<L> {
     /// Patterns of a tile.
     size: usize,
     /// All entries, then for every far player of the present tile those entries that are left; see `ranges`.
-    entries: Vec<Entry<L>>,
+    entries: Vec<Entry>,
+    sums: Vec<Sums<L>>,
     /// Which entries fail none of the far players from this one on; all of them at the end.
     ranges: Vec<(usize, usize)>,
     /// Set by set. There are few, because such a row meets only sets of the few players that it does not fail.
@@ -118,14 +126,16 @@ pub(super) struct Ranked<L> {
 
 impl<L: Lane> Ranked<L> {
     pub(super) fn new() -> Self {
-        Self { lanes: Vec::new(), players: 0, size: 1, entries: Vec::new(), ranges: Vec::new(), beyond: Vec::new() }
+        let (lanes, entries, sums, ranges, beyond) = Default::default();
+        Self { lanes, players: 0, size: 1, entries, sums, ranges, beyond }
     }
 
     /// Takes in how many rows have each index: class after class, the sets of failed players.
     #[inline(always)]
     pub(super) fn take(&mut self, players: usize, counts: &[L]) {
         self.begin(players, counts.len() >> players);
-        for (first, counts) in (0..).step_by(CHUNK).zip(counts.chunks(CHUNK)) {
+        let neighbours = SETS.min(1 << players);
+        for (first, counts) in (0_usize..).step_by(neighbours).zip(counts.chunks_exact(neighbours)) {
             let mut none = true;
             for count in counts {
                 none &= count.is_zero();
@@ -133,10 +143,10 @@ impl<L: Lane> Ranked<L> {
             if none {
                 continue;
             }
-            for (index, &count) in (first..).zip(counts) {
-                if !count.is_zero() {
-                    self.add(index >> players, index & ((1 << players) - 1), count);
-                }
+            let (class, failed) = (first >> players, first & ((1 << players) - 1));
+            match counts.try_into() {
+                Ok(counts) if failed.count_ones() as usize + SPAN <= RANKS => self.add(class, failed, counts),
+                _ => self.add_others(class, failed, counts),
             }
         }
         self.end();
@@ -148,22 +158,52 @@ impl<L: Lane> Ranked<L> {
         (self.players, self.size) = (players, TILE.min(1 << players));
         self.lanes.resize(classes * self.size.div_ceil(SETS), [L::default(); LANES]);
         self.entries.clear();
+        self.sums.clear();
         self.beyond.clear();
     }
 
-    /// Adds the rows of a class that fail these players.
+    /// Adds the rows of a class that fail these players and perhaps some that sets side by side differ in.
     #[inline(always)]
-    fn add(&mut self, class: usize, failed: usize, count: L) {
-        if failed.count_ones() as usize >= RANKS {
-            return self.add_beyond(class, failed, count);
+    fn add(&mut self, class: usize, failed: usize, counts: &[L; SETS]) {
+        let mut sums = [L::default(); SPAN * SETS];
+        for side in 0..SETS {
+            let rank = side.count_ones() as usize;
+            for set in 0..SETS {
+                let sum = &mut sums[rank * SETS + set];
+                *sum = sum.plus(if set & side == 0 { counts[side] } else { L::default() });
+            }
         }
+        self.push(class, failed, failed.count_ones() as usize, sums);
+    }
+
+    /// The same if there are not so many players, or if some of these rows fail more players than there are ranks.
+    #[cold]
+    fn add_others(&mut self, class: usize, failed: usize, counts: &[L]) {
+        let least = (failed.count_ones() as usize).min(RANKS - SPAN);
+        let mut sums = [L::default(); SPAN * SETS];
+        for (side, &count) in counts.iter().enumerate().filter(|(_, count)| !count.is_zero()) {
+            let rank = (failed | side).count_ones() as usize;
+            if rank >= RANKS {
+                self.add_beyond(class, failed | side, count);
+                continue;
+            }
+            for set in (0..SETS).filter(|set| set & side == 0) {
+                let sum = &mut sums[(rank - least) * SETS + set];
+                *sum = sum.plus(count);
+            }
+        }
+        self.push(class, failed, least, sums);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, class: usize, failed: usize, rank: usize, sums: [L; SPAN * SETS]) {
         self.entries.push(Entry {
             at: (class * self.size.div_ceil(SETS) + (failed & (self.size - 1)) / SETS) as u32,
-            side: (failed % SETS) as u16,
-            rank: failed.count_ones() as u16,
             far: (failed >> TILE_PLAYERS) as u32,
-            count,
+            rank: rank as u32,
+            sums: self.sums.len() as u32,
         });
+        self.sums.push(Aligned(sums));
     }
 
     /// The same for rows that fail more players than there are ranks.
@@ -192,15 +232,18 @@ impl<L: Lane> Ranked<L> {
     #[inline(always)]
     pub(super) fn tile(&mut self, first: usize) {
         let (start, end) = self.left(first >> TILE_PLAYERS);
-        self.lanes.fill([L::default(); LANES]);
+        // No row fails more players than there are.
+        let used = (self.players + 1).next_multiple_of(SPAN).min(RANKS) * SETS;
+        for lanes in &mut self.lanes {
+            lanes[..used].fill(L::default());
+        }
         for entry in &self.entries[start..end] {
-            let rank = &mut self.lanes[entry.at as usize].as_chunks_mut::<SETS>().0[entry.rank as usize % RANKS];
-            for (set, sum) in (0_u16..).zip(rank) {
-                *sum = sum.plus(if set & entry.side == 0 { entry.count } else { L::default() });
-            }
+            let lanes = &mut self.lanes[entry.at as usize][entry.rank as usize * SETS..];
+            let lanes = lanes.first_chunk_mut().expect("there are lanes for all ranks");
+            *lanes = sums(lanes, &self.sums[entry.sums as usize]);
         }
         for class in self.lanes.chunks_exact_mut(self.size.div_ceil(SETS)) {
-            sum_over(class);
+            sum_over::<L, LANES, { SPAN * SETS }>(class, used);
         }
     }
 
@@ -267,10 +310,20 @@ impl<L: Lane> Ranked<L> {
     }
 }
 
-/// For every player, `(h0, h1) -> (h0 + h1, h0)`: a set without the player meets rows of both kinds, a set with it meets
-/// only those that do not fail the player. Two players per pass.
+/// Lane by lane. They are arrays, so that the compiler sees that no sum is read again.
 #[inline(always)]
-pub(super) fn sum_over<L: Lane, const N: usize>(h: &mut [[L; N]]) {
+fn sums<L: Lane, const P: usize>(a: &[L; P], b: &[L; P]) -> [L; P] {
+    let mut sums = [L::default(); P];
+    for i in 0..P {
+        sums[i] = a[i].plus(b[i]);
+    }
+    sums
+}
+
+/// For every player, `(h0, h1) -> (h0 + h1, h0)`: a set without the player meets rows of both kinds, a set with it meets
+/// only those that do not fail the player. Two players per pass, and only the first `used` lanes, `P` at a time.
+#[inline(always)]
+pub(super) fn sum_over<L: Lane, const N: usize, const P: usize>(h: &mut [[L; N]], used: usize) {
     let mut half = 1;
     while half < h.len() {
         if 2 * half < h.len() {
@@ -278,10 +331,11 @@ pub(super) fn sum_over<L: Lane, const N: usize>(h: &mut [[L; N]]) {
                 let (a, b) = four.split_at_mut(2 * half);
                 let ((h0, h1), (h2, h3)) = (a.split_at_mut(half), b.split_at_mut(half));
                 for (((h0, h1), h2), h3) in h0.iter_mut().zip(h1).zip(h2).zip(h3) {
-                    for i in 0..N {
-                        let (a, b, c, d) = (h0[i], h1[i], h2[i], h3[i]);
-                        let (ac, ab) = (a.plus(c), a.plus(b));
-                        (h0[i], h1[i], h2[i], h3[i]) = (ac.plus(b.plus(d)), ac, ab, a);
+                    let [h0, h1, h2, h3] = [h0, h1, h2, h3].map(|h| h[..used].as_chunks_mut::<P>().0);
+                    for (((h0, h1), h2), h3) in h0.iter_mut().zip(h1).zip(h2).zip(h3) {
+                        let (a, b, c, d) = (*h0, *h1, *h2, *h3);
+                        let (ac, ab) = (sums(&a, &c), sums(&a, &b));
+                        (*h0, *h1, *h2, *h3) = (sums(&ac, &sums(&b, &d)), ac, ab, a);
                     }
                 }
             }
@@ -289,8 +343,10 @@ pub(super) fn sum_over<L: Lane, const N: usize>(h: &mut [[L; N]]) {
         } else {
             let (h0, h1) = h.split_at_mut(half);
             for (h0, h1) in h0.iter_mut().zip(h1) {
-                for i in 0..N {
-                    (h0[i], h1[i]) = (h0[i].plus(h1[i]), h0[i]);
+                let [h0, h1] = [h0, h1].map(|h| h[..used].as_chunks_mut::<P>().0);
+                for (h0, h1) in h0.iter_mut().zip(h1) {
+                    let a = *h0;
+                    (*h0, *h1) = (sums(&a, h1), a);
                 }
             }
             half *= 2;

@@ -216,7 +216,7 @@ impl<L: Lane> Kernel for Answer<'_, '_, L> {
                 let lane = &mut tile[entry.near as usize][entry.rank as usize % RANKS];
                 *lane = lane.plus(entry.count);
             }
-            sum_over(tile);
+            sum_over::<L, RANKS, RANKS>(tile, RANKS);
         }
         for query in queries {
             let set = query.far << *near | u64::from(query.near);

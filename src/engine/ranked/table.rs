@@ -15,7 +15,7 @@
 //! Pairs have the same form with the moments of e: a pair of P gets
 //! $E_0[S] - E_1[S \cup p] - E_1[S \cup q] + E_2[S \cup p \cup q]$ and a pair with i gets $F_0[S] - F_1[S \cup p]$.
 
-use super::coefficients::{Coefficients, moment};
+use super::coefficients::{Coefficients, MOST_LARGE, SETS, moment};
 use super::counts::{CHUNK, Lane, Ranked, TILE};
 use super::layout::Site;
 use super::read::pair;
@@ -38,11 +38,11 @@ pub(super) struct Tables {
     entries: usize,
 }
 
-/// What an entry gives to all players is worked out in advance if there are so many rows per entry. With more other players
-/// than this, it takes more rows, since such tables leave the first-level cache.
+/// What an entry gives to all players is worked out in advance if there are so many rows per entry.
 const READERS: usize = 4;
-const FEW_OTHERS: u32 = 8;
-const MORE_READERS: usize = 16;
+
+/// The most players of a path whose gains are worked out in advance.
+const MOST_WIDTH: usize = MOST_LARGE + 1;
 
 /// A, C, D, $E_0$, $E_1$, $E_2$, $F_0$, $F_1$.
 type Pair = [f64; 8];
@@ -92,8 +92,7 @@ pub(super) fn build<L: Lane, const D: usize>(
 
 /// Whether to work out what each entry gives to all players, because so many rows will read it.
 pub(super) fn in_advance(site: &Site, rows: usize) -> bool {
-    let readers = if site.others <= FEW_OTHERS { READERS } else { MORE_READERS };
-    readers * site.entries() <= rows
+    READERS * site.entries() <= rows
 }
 
 /// Some patterns of a table.
@@ -121,31 +120,42 @@ impl Tables {
     fn make_room(&mut self, site: &Site, outputs: usize, moments: usize) {
         self.entries = site.entries().next_power_of_two();
         if moments == moment::SINGLE {
-            self.own.resize(outputs * self.entries, [0.0; 2]);
-            self.c.resize(outputs * self.entries, 0.0);
+            have_room(&mut self.own, outputs * self.entries);
+            have_room(&mut self.c, outputs * self.entries);
         } else {
-            self.pairs.resize(outputs * self.entries, [0.0; 8]);
+            have_room(&mut self.pairs, outputs * self.entries);
         }
     }
 
-    /// Works out what each position gets, entry by entry: rows then read it with one index.
+    /// Works out what each position gets, entry by entry: rows then read it with one index. Eight entries go side by side,
+    /// as in the arrays that they are worked out from, and change places with the positions when they are written.
     #[inline(always)]
     fn work_out(&mut self, site: &Site, outputs: usize) {
-        let (at, size, width) = (site.own as usize, 1 << site.others, site.others as usize + 1);
-        self.gains.resize(outputs * self.entries * width, 0.0);
+        let (at, size, width) = (site.own as usize, 1_usize << site.others, site.others as usize + 1);
+        have_room(&mut self.gains, outputs * self.entries * width);
+        let mut columns = [[0.0; SETS]; MOST_WIDTH];
         for output in 0..outputs {
             for class in 0..site.classes() {
                 let start = output * self.entries + class * size;
                 let (own, c) = (&self.own[start..][..size], &self.c[start..][..size]);
-                let gains = self.gains[start * width..][..size * width].chunks_exact_mut(width);
-                for (s, (gains, [whole, part])) in gains.zip(own).enumerate() {
-                    let (before, after) = gains.split_at_mut(at);
-                    for (position, gain) in before.iter_mut().enumerate() {
-                        *gain = whole - c[(s | 1 << position) & (size - 1)];
+                let gains = self.gains[start * width..][..size * width].chunks_mut(SETS * width);
+                for ((first, own), gains) in (0..size).step_by(SETS).zip(own.chunks(SETS)).zip(gains) {
+                    let mut whole = [0.0; SETS];
+                    for (s, &[a, part]) in own.iter().enumerate() {
+                        (whole[s], columns[at][s]) = (a, part);
                     }
-                    after[0] = *part;
-                    for (position, gain) in (at..).zip(&mut after[1..]) {
-                        *gain = whole - c[(s | 1 << position) & (size - 1)];
+                    let before = (0..at).zip(0..at);
+                    let after = (at + 1..width).zip(at..);
+                    for (column, position) in before.chain(after) {
+                        let with = with_player(c, first, position);
+                        for s in 0..SETS {
+                            columns[column][s] = whole[s] - with[s];
+                        }
+                    }
+                    for (s, gains) in gains.chunks_exact_mut(width).enumerate() {
+                        for (gain, column) in gains.iter_mut().zip(&columns) {
+                            *gain = column[s % SETS];
+                        }
                     }
                 }
             }
@@ -286,6 +296,31 @@ fn add_others<P: Pattern>(
         for r in 0..BLOCK {
             sum[r] += a[r] - c[(indices[r].number() | bit) & mask];
         }
+    }
+}
+
+/// Room for so many items, whatever they are.
+#[inline(always)]
+fn have_room<T: Copy + Default>(items: &mut Vec<T>, n: usize) {
+    if items.len() < n {
+        items.resize(n, T::default());
+    }
+}
+
+/// C of the sets side by side from `first` on, each together with the player of a position.
+#[inline(always)]
+fn with_player(c: &[f64], first: usize, position: usize) -> [f64; SETS] {
+    if 1 << position >= SETS {
+        return *c[first | 1 << position..].first_chunk().expect("sets stand side by side");
+    }
+    // Tables of one or two other players have fewer sets.
+    let mut here = [0.0; SETS];
+    let n = SETS.min(c.len() - first);
+    here[..n].copy_from_slice(&c[first..][..n]);
+    match position {
+        0 => std::array::from_fn(|s| here[s | 1]),
+        1 => std::array::from_fn(|s| here[s | 2]),
+        _ => std::array::from_fn(|s| here[s | 4]),
     }
 }
 
