@@ -108,7 +108,7 @@ fn with_lanes<const D: usize>(
 pub(crate) fn most_others(m: usize, index: Index) -> usize {
     // An entry for pairs of players is larger.
     let most = if index.order() == 1 { MOST_LARGE } else { MOST_OTHERS };
-    ((7 * m.max(1) / 2).ilog2() as usize).clamp(4, most)
+    ((7 * m.max(1)).ilog2() as usize).clamp(4, most)
 }
 
 /// The most players of a leaf for which ranked counts of its own are cheaper than the other ways, with `m` background rows
