@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::coefficients::{MOST_LARGE, MOST_OTHERS};
+use super::couple::{Couple, couples};
 use crate::engine::codes::CodeTest;
 use crate::engine::compiled::{Child, CompiledTree, Leaf, Path, Place, common_values, sums_are_equal};
 
@@ -63,7 +64,9 @@ pub(super) struct Site {
     /// The items of the split's subtree, its own first, way by way.
     items: [[u32; 2]; Way::ALL.len()],
     /// How the leaves of the split are worked out, if it has any.
-    way: Option<Way>,
+    pub(super) way: Option<Way>,
+    /// How the item is worked out that begins at the split, if one does.
+    item: Option<Way>,
 }
 
 impl Site {
@@ -74,10 +77,10 @@ impl Site {
         start..end
     }
 
-    /// The number of the split among those that are worked out this way, if it is one of them.
+    /// The number of the item that begins at the split, if it is worked out this way.
     #[inline(always)]
     pub(super) fn item(&self, way: Way) -> Option<u32> {
-        (self.way == Some(way)).then(|| self.items(way).start)
+        (self.item == Some(way)).then(|| self.items(way).start)
     }
 
     /// Rows by class: left, right and, if the player was on the path before, failed further up.
@@ -98,8 +101,27 @@ impl Site {
         let test = CodeTest { column: 0, lo: 0, span: 0 };
         let (player, slot, child_slot, end) = (own, 0, 1, 0);
         let (items, way) = ([[0; 2]; Way::ALL.len()], Some(Way::Joined));
-        Self { test, player, own, fresh, others, leaves, slot, child_slot, end, items, way }
+        Self { test, player, own, fresh, others, leaves, slot, child_slot, end, items, way, item: way }
     }
+}
+
+/// What rows read with one index: a split with leaves, or a couple of them.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// The split where rows find the index.
+    pub(super) root: u32,
+    pub(super) couple: Option<Couple>,
+    /// How many entries its table has.
+    pub(super) entries: usize,
+}
+
+/// What limits tables.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// The most players that a split with a table may have besides its own.
+    pub(super) others: usize,
+    /// The most outcomes of a couple.
+    pub(super) outcomes: usize,
 }
 
 /// A tree ready to be gone through.
@@ -108,7 +130,7 @@ pub(super) struct Layout {
     pub(super) steps: Vec<Step>,
     pub(super) sites: Vec<Site>,
     /// The splits with leaves, by the way in which these are worked out.
-    items: [Vec<u32>; Way::ALL.len()],
+    items: [Vec<Item>; Way::ALL.len()],
     /// The most players on the path to a leaf, for each way.
     positions: [usize; Way::ALL.len()],
     pub(super) slots: usize,
@@ -121,8 +143,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// With tables for splits of up to `most` other players.
-    pub(super) fn new(tree: &CompiledTree, most: usize) -> Self {
+    pub(super) fn new(tree: &CompiledTree, limits: Limits) -> Self {
         let mut layout = Self {
             steps: Vec::new(),
             sites: Vec::with_capacity(tree.splits.len()),
@@ -134,7 +155,7 @@ impl Layout {
         };
         // Large tables of many outputs would take gigabytes.
         let large = MOST_LARGE - (layout.outputs.max(1).ilog2() as usize).min(MOST_LARGE - MOST_OTHERS);
-        let most = most.min(large);
+        let most = limits.others.min(large);
         let mut path = Path::new(tree.players.len());
         // A split to enter and its slot, or a split to leave.
         let mut stack = vec![(tree.root, Some(0))];
@@ -151,11 +172,14 @@ impl Layout {
                 None => layout.leave(n, &mut path),
             }
         }
+        // Where an output follows from the others, gains are summed by position, and those of a couple have none of their own.
+        let outcomes = if layout.outputs < tree.width { 0 } else { limits.outcomes };
+        layout.number(tree, couples(tree, &layout.sites, outcomes));
         layout
     }
 
-    /// The splits whose leaves are worked out this way, in the order of the tree.
-    pub(super) fn splits(&self, way: Way) -> &[u32] {
+    /// What is worked out this way, in the order of the tree.
+    pub(super) fn items(&self, way: Way) -> &[Item] {
         &self.items[way as usize]
     }
 
@@ -183,15 +207,15 @@ impl Layout {
             slot,
             child_slot,
             end: 0,
-            items: self.items.each_ref().map(|items| [items.len() as u32, 0]),
+            items: [[0; 2]; Way::ALL.len()],
             way,
+            item: None,
         });
         self.steps.push(Step::Enter(n as u32));
         self.slots = self.slots.max(child_slot as usize + 2);
         if let Some(way) = way {
             let positions = &mut self.positions[way as usize];
             *positions = path.players.len().max(*positions);
-            self.items[way as usize].push(n as u32);
         }
     }
 
@@ -202,9 +226,43 @@ impl Layout {
             self.steps.push(Step::Leave);
         }
         site.end = self.steps.len() as u32;
-        for (of_split, items) in site.items.iter_mut().zip(&self.items) {
-            of_split[1] = items.len() as u32;
+    }
+
+    /// Makes items of the splits that need work, and numbers them in the order of the tree.
+    fn number(&mut self, tree: &CompiledTree, mut couples: Vec<Option<Couple>>) {
+        let mut is_single: Vec<bool> = self.sites.iter().map(|site| site.way.is_some()).collect();
+        for member in couples.iter().flatten().flat_map(|couple| &couple.members) {
+            is_single[member.split as usize] = false;
         }
+        for (n, couple) in couples.iter_mut().enumerate() {
+            let site = &mut self.sites[n];
+            site.items = self.items.each_ref().map(|items| [items.len() as u32, 0]);
+            let (root, couple) = (n as u32, couple.take());
+            if let Some(couple) = couple {
+                site.item = Some(Way::Ranked);
+                let entries = 1 << couple.bits;
+                self.items[Way::Ranked as usize].push(Item { root, couple: Some(couple), entries });
+            } else if let Some(way) = site.way.filter(|_| is_single[n]) {
+                site.item = Some(way);
+                self.items[way as usize].push(Item { root, couple: None, entries: site.entries() });
+            }
+        }
+        let ends = self.items.each_ref().map(|items| items.len() as u32);
+        // A subtree ends where that of its right child does; children come after their parents.
+        for n in (0..self.sites.len()).rev() {
+            let children = [tree.splits[n].right, tree.splits[n].left];
+            let last = children.into_iter().find_map(|child| match child.place() {
+                Place::Split(child) => Some(child),
+                Place::Leaf(_) => None,
+            });
+            for way in Way::ALL {
+                let own = self.sites[n].item(way).map(|item| item + 1);
+                let start = self.sites[n].items[way as usize][0];
+                let end = last.map_or(start, |last| self.sites[last].items[way as usize][1]);
+                self.sites[n].items[way as usize][1] = end.max(own.unwrap_or(0));
+            }
+        }
+        debug_assert!(self.sites.first().is_none_or(|root| root.items.map(|[_, end]| end) == ends));
     }
 }
 

@@ -17,6 +17,8 @@
 //! | `walk` | the patterns of a block of rows |
 //! | `counts` | ranked counts, and their moments |
 //! | `table` | the table of a split |
+//! | `couple` | two splits that share a table |
+//! | `gains` | what rows get by index, worked out in advance |
 //! | `join`, `distinct` | a split with more players: its distinct rows, and by which of the next three it is worked out |
 //! | `bits` | such a split, whose background rows are bits |
 //! | `leaf` | a leaf of such a split, by ranked counts of its own |
@@ -31,7 +33,9 @@ mod bits;
 mod by_pairs;
 mod coefficients;
 mod counts;
+mod couple;
 mod distinct;
+mod gains;
 mod join;
 mod layout;
 mod leaf;
@@ -56,11 +60,13 @@ use crate::memory::zeroed;
 use crate::simd::{ALIGNING, aligned, middling};
 use coefficients::{Coefficients, MOST_LARGE, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
+use couple::MOST_OUTCOMES;
 use join::Rules;
-use layout::Layout;
+use layout::{Layout, Limits};
 use pass::{Batch, Built, Ingredients, Room};
 use pool::Pool;
 use read::{BLOCKS, Gathering, Read};
+use table::READERS;
 
 /// Trees that are summed by themselves.
 pub(crate) const GROUP: usize = 2;
@@ -160,7 +166,10 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     fn new(task: &'a Task<'a>, background: &'a BackgroundRows<'a>) -> Self {
         let Task { compiled, trees, index, job, .. } = *task;
         let m = background.rows.len();
-        let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], most_others(m, index)));
+        // Background rows count as rows, because no bit of a result may depend on how many rows are explained together.
+        let outcomes = if index.order() == 1 { MOST_OUTCOMES.min(m / READERS) } else { 0 };
+        let limits = Limits { others: most_others(m, index), outcomes };
+        let layouts = job.workers.map(trees.len(), |t| Layout::new(&compiled.trees[trees[t]], limits));
         let of_tree = |t: usize| Batch::of_tree(t, &layouts[t], m, index.order());
         let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
         let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::coefficients::Coefficients;
 use super::counts::{Lane, Ranked};
+use super::couple::{self, Couple};
 use super::distinct::Word;
 use super::join::{self, Joined, Rules};
-use super::layout::{Layout, Site, Way};
+use super::layout::{Item, Layout, Site, Way};
 use super::read::pair;
 use super::table::{self, Tables, Values, in_advance};
 use super::walk::{Indices, Pattern, Slots};
@@ -59,12 +60,12 @@ impl Batch {
             let (mut splits, mut entries) = (0, 0);
             for pass in passes {
                 splits += pass.len();
-                entries += sites(layout, way, &pass).map(Site::entries).sum::<usize>();
+                entries += items(layout, way, &pass).map(|item| item.entries).sum::<usize>();
                 let full = splits > BATCH_SPLITS || entries > BATCH_ENTRIES || way == Way::Joined;
                 if full || batches.is_empty() {
                     batches.push(Self { tree: position, way, passes: Vec::new() });
                     splits = pass.len();
-                    entries = sites(layout, way, &pass).map(Site::entries).sum();
+                    entries = items(layout, way, &pass).map(|item| item.entries).sum();
                 }
                 batches.last_mut().expect("just pushed").passes.push(pass);
             }
@@ -81,24 +82,31 @@ impl Batch {
 
     /// Bytes that rows read, at most.
     pub(super) fn bytes(&self, layout: &Layout, rows: usize, order: u32) -> usize {
-        let bytes = |site: &Site| {
-            let players = site.others as usize + 1;
+        let bytes = |item: &Item| {
+            let of_root = layout.sites[item.root as usize].others as usize + 1;
+            let players = item.couple.as_ref().map_or(of_root, |couple| couple.width as usize);
             match (self.way, order) {
                 (Way::Joined, 1) => rows * (4 + 8 * players * layout.outputs),
                 (Way::Joined, _) => rows * (4 + 8 * pair(players, 0) * layout.outputs),
-                (_, 1) if in_advance(site, rows) => layout.outputs * site.entries() * (24 + 8 * players),
-                (_, 1) => layout.outputs * site.entries() * 24,
-                (_, _) => layout.outputs * site.entries() * 64,
+                (_, 1) if item.couple.is_some() || in_advance(item.entries, rows) => {
+                    layout.outputs * item.entries * (24 + 8 * players)
+                }
+                (_, 1) => layout.outputs * item.entries * 24,
+                (_, _) => layout.outputs * item.entries * 64,
             }
         };
-        sites(layout, self.way, &self.items()).map(bytes).sum()
+        items(layout, self.way, &self.items()).map(bytes).sum()
     }
 }
 
-/// The splits of some items.
-fn sites<'a>(layout: &'a Layout, way: Way, items: &Range<u32>) -> impl Iterator<Item = &'a Site> + use<'a> {
-    let all = &layout.splits(way)[items.start as usize..items.end as usize];
-    all.iter().map(|&n| &layout.sites[n as usize])
+/// Some items.
+fn items<'a>(layout: &'a Layout, way: Way, items: &Range<u32>) -> impl Iterator<Item = &'a Item> + use<'a> {
+    layout.items(way)[items.start as usize..items.end as usize].iter()
+}
+
+/// The splits of some items that are not couples.
+fn sites<'a>(layout: &'a Layout, way: Way, some: &Range<u32>) -> impl Iterator<Item = &'a Site> + use<'a> {
+    items(layout, way, some).map(|item| &layout.sites[item.root as usize])
 }
 
 /// The passes over splits with tables.
@@ -107,14 +115,14 @@ fn by_table(layout: &Layout, way: Way, order: u32) -> Vec<Range<u32>> {
     let most = if order == 1 { ENTRIES } else { ENTRIES / 2 };
     let least = (layout.slots / 2 / PASSES) as u32;
     let (mut start, mut entries) = (0, 0);
-    let all = layout.splits(way);
-    for (item, &n) in (0..).zip(all) {
-        entries += layout.sites[n as usize].entries() * layout.outputs;
-        let (items, last) = (item - start + 1, item + 1 == all.len() as u32);
+    let all = layout.items(way);
+    for (number, item) in (0..).zip(all) {
+        entries += item.entries * layout.outputs;
+        let (items, last) = (number - start + 1, number + 1 == all.len() as u32);
         let full = items >= SPLITS as u32 || entries >= most;
         if last || (full && items >= least) || entries >= MOST_ENTRIES {
-            passes.push(start..item + 1);
-            (start, entries) = (item + 1, 0);
+            passes.push(start..number + 1);
+            (start, entries) = (number + 1, 0);
         }
     }
     passes
@@ -122,7 +130,7 @@ fn by_table(layout: &Layout, way: Way, order: u32) -> Vec<Range<u32>> {
 
 /// The passes over splits that are worked out by distinct patterns.
 fn joined(layout: &Layout, m: usize) -> Vec<Range<u32>> {
-    let splits = layout.splits(Way::Joined).len() as u32;
+    let splits = layout.items(Way::Joined).len() as u32;
     let least = (layout.slots / 2 / PASSES) as u32;
     let each = |rows: usize| (rows / m.max(1)) as u32;
     let most = (JOINED / layout.outputs.max(1)) as u32;
@@ -142,6 +150,7 @@ pub(super) struct Room<L> {
     /// How many background rows have each index, split by split of the present batch.
     counts: Vec<Vec<L>>,
     ranked: Ranked<L>,
+    couple: CoupleRoom<L>,
     small: Walk<u16>,
     large: Walk<u32>,
     narrow: Splits<u32, L>,
@@ -183,6 +192,7 @@ impl<L: Lane> Default for Room<L> {
         Self {
             counts: Vec::new(),
             ranked: Ranked::new(),
+            couple: CoupleRoom::default(),
             small: Walk::default(),
             large: Walk::default(),
             narrow: Splits::default(),
@@ -236,15 +246,15 @@ impl<const D: usize> Ingredients<'_, D> {
         room: &mut Room<L>,
         built: &mut Built,
     ) {
-        let sites = || sites(layout, batch.way, pass);
         match batch.way {
             Way::Ranked | Way::Large => {
                 let before = (pass.start - batch.items().start) as usize;
                 let counts = room.counts[before..].iter();
-                self.tables(sites().zip(counts), layout, tree, x.len(), &mut room.ranked, &mut built.tables);
+                let counted = items(layout, batch.way, pass).zip(counts);
+                self.tables(counted, layout, tree, x.len(), (&mut room.ranked, &mut room.couple), &mut built.tables);
             }
             // An index has a bit for each of the other players, and two for the class.
-            Way::Joined if sites().all(|site| site.others + 2 <= u32::BITS) => {
+            Way::Joined if sites(layout, batch.way, pass).all(|site| site.others + 2 <= u32::BITS) => {
                 self.splits(batch, layout, tree, x, &mut room.narrow, &mut built.joined);
             }
             Way::Joined => self.splits(batch, layout, tree, x, &mut room.wide, &mut built.joined),
@@ -253,19 +263,39 @@ impl<const D: usize> Ingredients<'_, D> {
 
     fn tables<'a, L: Lane + 'a>(
         &self,
-        counted: impl Iterator<Item = (&'a Site, &'a Vec<L>)>,
+        counted: impl Iterator<Item = (&'a Item, &'a Vec<L>)>,
         layout: &Layout,
         tree: &CompiledTree,
         rows: usize,
-        ranked: &mut Ranked<L>,
+        (ranked, room): (&mut Ranked<L>, &mut CoupleRoom<L>),
         all: &mut Vec<Tables>,
     ) {
-        for (i, (site, counts)) in counted.enumerate() {
+        let coefficients = &self.coefficients;
+        for (i, (item, counts)) in counted.enumerate() {
             if i == all.len() {
                 all.push(Tables::default());
             }
-            let (values, coefficients) = (self.values(site, layout, tree), &self.coefficients);
-            widest(BuildTables { site, counts, values: &values, coefficients, ranked, rows, tables: &mut all[i] });
+            let Some(couple) = &item.couple else {
+                let site = &layout.sites[item.root as usize];
+                let values = &self.values(site, layout, tree);
+                widest(BuildTables { site, counts, values, coefficients, ranked, rows, tables: &mut all[i] });
+                continue;
+            };
+            let (root, sites) =
+                (&layout.sites[item.root as usize], couple.members.map(|m| &layout.sites[m.split as usize]));
+            let CoupleRoom { indices, counts: own, tables } = &mut *room;
+            widest(couple::Indices { couple, root, sites, indices });
+            for ((site, indices), tables) in sites.into_iter().zip(&*indices).zip(&mut *tables) {
+                own.clear();
+                own.resize(site.entries(), L::default());
+                for (&index, &count) in indices.iter().zip(counts).filter(|(_, count)| !count.is_zero()) {
+                    let sum = &mut own[usize::from(index)];
+                    *sum = sum.plus(count);
+                }
+                let (counts, values, rows) = (&*own, &self.values(site, layout, tree), 0);
+                widest(BuildTables { site, counts, values, coefficients, ranked, rows, tables });
+            }
+            widest(CoupleTables { couple, sites, of: tables, indices, outputs: layout.outputs, tables: &mut all[i] });
         }
     }
 
@@ -282,9 +312,9 @@ impl<const D: usize> Ingredients<'_, D> {
     fn count<P: Pattern, L: Lane>(&self, batch: &Batch, layout: &Layout, counts: &mut Vec<Vec<L>>, walk: &mut Walk<P>) {
         let items = batch.items();
         counts.resize_with(items.len().max(counts.len()), Vec::new);
-        for (counts, site) in counts.iter_mut().zip(sites(layout, batch.way, &items)) {
+        for (counts, item) in counts.iter_mut().zip(self::items(layout, batch.way, &items)) {
             counts.clear();
-            counts.resize(site.entries(), L::default());
+            counts.resize(item.entries, L::default());
         }
         let z = self.background.rows;
         for first in (0..z.len()).step_by(COUNTED * BLOCK) {
@@ -366,6 +396,39 @@ impl<L: Lane, const D: usize> Kernel for BuildTables<'_, L, D> {
     #[inline(always)]
     fn run(self) {
         table::build(self.site, self.counts, self.values, self.coefficients, self.ranked, self.rows, self.tables);
+    }
+}
+
+/// Room to build the table of a couple.
+struct CoupleRoom<L> {
+    /// The index at each split for every outcome.
+    indices: [Vec<u16>; 2],
+    /// How many background rows have each index at a split.
+    counts: Vec<L>,
+    tables: [Tables; 2],
+}
+
+impl<L> Default for CoupleRoom<L> {
+    fn default() -> Self {
+        Self { indices: Default::default(), counts: Vec::new(), tables: Default::default() }
+    }
+}
+
+struct CoupleTables<'a> {
+    couple: &'a Couple,
+    sites: [&'a Site; 2],
+    of: &'a [Tables; 2],
+    indices: &'a [Vec<u16>; 2],
+    outputs: usize,
+    tables: &'a mut Tables,
+}
+
+impl Kernel for CoupleTables<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.tables.couple(self.couple, self.sites, self.of, self.indices, self.outputs);
     }
 }
 

@@ -15,8 +15,10 @@
 //! Pairs have the same form with the moments of e: a pair of P gets
 //! $E_0[S] - E_1[S \cup p] - E_1[S \cup q] + E_2[S \cup p \cup q]$ and a pair with i gets $F_0[S] - F_1[S \cup p]$.
 
-use super::coefficients::{Coefficients, MOST_LARGE, SETS, moment};
+use super::coefficients::{Coefficients, moment};
 use super::counts::{CHUNK, Lane, Ranked, TILE};
+use super::couple::Couple;
+use super::gains::{Source, work_out};
 use super::layout::Site;
 use super::read::pair;
 use super::walk::Pattern;
@@ -39,10 +41,7 @@ pub(super) struct Tables {
 }
 
 /// What an entry gives to all players is worked out in advance if there are so many rows per entry.
-const READERS: usize = 4;
-
-/// The most players of a path whose gains are worked out in advance.
-const MOST_WIDTH: usize = MOST_LARGE + 1;
+pub(super) const READERS: usize = 4;
 
 /// A, C, D, $E_0$, $E_1$, $E_2$, $F_0$, $F_1$.
 type Pair = [f64; 8];
@@ -84,15 +83,15 @@ pub(super) fn build<L: Lane, const D: usize>(
             }
         }
     }
-    tables.in_advance = D == moment::SINGLE && in_advance(site, rows);
+    tables.in_advance = D == moment::SINGLE && in_advance(site.entries(), rows);
     if tables.in_advance {
         tables.work_out(site, values.len());
     }
 }
 
 /// Whether to work out what each entry gives to all players, because so many rows will read it.
-pub(super) fn in_advance(site: &Site, rows: usize) -> bool {
-    READERS * site.entries() <= rows
+pub(super) fn in_advance(entries: usize, rows: usize) -> bool {
+    READERS * entries <= rows
 }
 
 /// Some patterns of a table.
@@ -127,38 +126,47 @@ impl Tables {
         }
     }
 
-    /// Works out what each position gets, entry by entry: rows then read it with one index. Eight entries go side by side,
-    /// as in the arrays that they are worked out from, and change places with the positions when they are written.
+    /// Works out what each position gets, entry by entry: rows then read it with one index.
     #[inline(always)]
     fn work_out(&mut self, site: &Site, outputs: usize) {
-        let (at, size, width) = (site.own as usize, 1_usize << site.others, site.others as usize + 1);
+        let width = site.others as usize + 1;
         have_room(&mut self.gains, outputs * self.entries * width);
-        let mut columns = [[0.0; SETS]; MOST_WIDTH];
         for output in 0..outputs {
-            for class in 0..site.classes() {
-                let start = output * self.entries + class * size;
-                let (own, c) = (&self.own[start..][..size], &self.c[start..][..size]);
-                let gains = self.gains[start * width..][..size * width].chunks_mut(SETS * width);
-                for ((first, own), gains) in (0..size).step_by(SETS).zip(own.chunks(SETS)).zip(gains) {
-                    let mut whole = [0.0; SETS];
-                    for (s, &[a, part]) in own.iter().enumerate() {
-                        (whole[s], columns[at][s]) = (a, part);
-                    }
-                    let before = (0..at).zip(0..at);
-                    let after = (at + 1..width).zip(at..);
-                    for (column, position) in before.chain(after) {
-                        let with = with_player(c, first, position);
-                        for s in 0..SETS {
-                            columns[column][s] = whole[s] - with[s];
-                        }
-                    }
-                    for (s, gains) in gains.chunks_exact_mut(width).enumerate() {
-                        for (gain, column) in gains.iter_mut().zip(&columns) {
-                            *gain = column[s % SETS];
-                        }
-                    }
-                }
-            }
+            let source = Source {
+                own: &self.own[output * self.entries..],
+                c: &self.c[output * self.entries..],
+                others: site.others as usize,
+                position: site.own as usize,
+                place: site.own as usize,
+            };
+            let gains = &mut self.gains[output * self.entries * width..];
+            work_out([source], site.entries(), width, |_, entry| entry, gains);
+        }
+    }
+
+    /// The same for a couple: what both splits give, outcome by outcome, from the index at each of them.
+    #[inline(always)]
+    pub(super) fn couple(
+        &mut self,
+        couple: &Couple,
+        sites: [&Site; 2],
+        of: &[Self; 2],
+        indices: &[Vec<u16>; 2],
+        outputs: usize,
+    ) {
+        let width = couple.width as usize;
+        (self.entries, self.in_advance) = (1 << couple.bits, true);
+        have_room(&mut self.gains, outputs * self.entries * width);
+        for output in 0..outputs {
+            let sources = [0, 1].map(|i| Source {
+                own: &of[i].own[output * of[i].entries..],
+                c: &of[i].c[output * of[i].entries..],
+                others: sites[i].others as usize,
+                position: sites[i].own as usize,
+                place: couple.members[i].own.unwrap_or(sites[i].own) as usize,
+            });
+            let gains = &mut self.gains[output * self.entries * width..];
+            work_out(sources, self.entries, width, |i, outcome| usize::from(indices[i][outcome]), gains);
         }
     }
 
@@ -304,23 +312,6 @@ fn add_others<P: Pattern>(
 fn have_room<T: Copy + Default>(items: &mut Vec<T>, n: usize) {
     if items.len() < n {
         items.resize(n, T::default());
-    }
-}
-
-/// C of the sets side by side from `first` on, each together with the player of a position.
-#[inline(always)]
-fn with_player(c: &[f64], first: usize, position: usize) -> [f64; SETS] {
-    if 1 << position >= SETS {
-        return *c[first | 1 << position..].first_chunk().expect("sets stand side by side");
-    }
-    // Tables of one or two other players have fewer sets.
-    let mut here = [0.0; SETS];
-    let n = SETS.min(c.len() - first);
-    here[..n].copy_from_slice(&c[first..][..n]);
-    match position {
-        0 => std::array::from_fn(|s| here[s | 1]),
-        1 => std::array::from_fn(|s| here[s | 2]),
-        _ => std::array::from_fn(|s| here[s | 4]),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The patterns of a block of rows on its way through a tree. A pattern has a bit for each player of the path that the
 //! row fails.
 
+use std::iter;
 use std::ops::Range;
 
+use super::couple::Couple;
 use super::layout::{Layout, Site, Step, Way};
 use crate::engine::codes::{BLOCK, Code};
 use crate::simd::{Aligned, CACHE_LINE, Kernel, prefetch};
@@ -90,8 +92,11 @@ impl<C: Code, P: Pattern> Kernel for Indices<'_, C, P> {
                 continue;
             }
             if let Some(item) = site.item(way).filter(|item| items.contains(item)) {
-                let out = &mut out[(item - items.start) as usize];
-                index(site, &slots[site.slot as usize], column(site, codes), out);
+                let (above, out) = (&slots[site.slot as usize], &mut out[(item - items.start) as usize]);
+                match &layout.items(way)[item as usize].couple {
+                    None => index(site, above, codes, out),
+                    Some(couple) => outcome(layout, site, couple, above, codes, out),
+                }
                 if below.len() == 1 {
                     continue;
                 }
@@ -134,18 +139,65 @@ fn descend<C: Code, P: Pattern>(site: &Site, codes: &[C], slots: &mut [Aligned<[
     }
 }
 
-#[inline(always)]
-fn index<C: Code, P: Pattern>(site: &Site, above: &[P; BLOCK], column: &[C; BLOCK], out: &mut [P; BLOCK]) {
-    let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
-    let (left, right, failed) = (P::default(), P::bit(site.others), P::bit(site.others + 1));
-    if site.fresh {
-        for r in 0..BLOCK {
-            out[r] = above[r] | if column[r].within(lo, span) { left } else { right };
-        }
-        return;
+/// How the index at a split comes from the pattern above it.
+#[derive(Clone, Copy)]
+pub(super) struct ToIndex<P> {
+    own: u32,
+    fresh: bool,
+    right: P,
+    failed: P,
+}
+
+impl<P: Pattern> ToIndex<P> {
+    #[inline(always)]
+    pub(super) fn new(site: &Site) -> Self {
+        let (right, failed) = (P::bit(site.others), P::bit(site.others + 1));
+        Self { own: site.own, fresh: site.fresh, right, failed }
     }
-    for r in 0..BLOCK {
-        let side = if column[r].within(lo, span) { left } else { right };
-        out[r] = above[r].taken_out(site.own) | if above[r].has(site.own) { failed } else { side };
+
+    /// Writes the index of every row; `above` gives its pattern, and `is_left` on which side it is.
+    #[inline(always)]
+    pub(super) fn write(self, above: impl Fn(usize) -> P, is_left: impl Fn(usize) -> bool, out: &mut [P]) {
+        let Self { own, fresh, right, failed } = self;
+        let left = P::default();
+        if fresh {
+            for (r, out) in out.iter_mut().enumerate() {
+                *out = above(r) | if is_left(r) { left } else { right };
+            }
+            return;
+        }
+        for (r, out) in out.iter_mut().enumerate() {
+            let (above, side) = (above(r), if is_left(r) { left } else { right });
+            *out = above.taken_out(own) | if above.has(own) { failed } else { side };
+        }
+    }
+}
+
+#[inline(always)]
+fn index<C: Code, P: Pattern>(site: &Site, above: &[P; BLOCK], codes: &[C], out: &mut [P; BLOCK]) {
+    let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
+    let column = column(site, codes);
+    ToIndex::new(site).write(|r| above[r], |r| column[r].within(lo, span), out);
+}
+
+/// The outcomes of a couple.
+#[inline(always)]
+fn outcome<C: Code, P: Pattern>(
+    layout: &Layout,
+    root: &Site,
+    couple: &Couple,
+    above: &[P; BLOCK],
+    codes: &[C],
+    out: &mut [P; BLOCK],
+) {
+    *out = *above;
+    let below = couple.members.iter().filter(|member| member.side.is_some());
+    let below = below.map(|member| (&layout.sites[member.split as usize], member.bit));
+    for (site, bit) in iter::once((root, couple.before)).chain(below) {
+        let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
+        let (column, left, right) = (column(site, codes), P::default(), P::bit(bit));
+        for r in 0..BLOCK {
+            out[r] = out[r] | if column[r].within(lo, span) { left } else { right };
+        }
     }
 }
