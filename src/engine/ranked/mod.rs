@@ -62,12 +62,14 @@ use coefficients::{Coefficients, MOST_LARGE, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
 use couple::MOST_OUTCOMES;
 use join::Rules;
-use layout::{Layout, Limits};
+use layout::{Layout, Limits, Way};
 use pass::{Batch, Built, Ingredients, Room};
 use pool::Pool;
 use read::{BLOCKS, Gathering, Read};
 use table::READERS;
 
+/// Bytes of arrays that are kept for later passes, for each pass that is built at the same time.
+const MOST_KEPT: usize = 16 << 20;
 /// Trees that are summed by themselves.
 pub(crate) const GROUP: usize = 2;
 /// Bytes of the sums of a group of trees, about: rows that use the same tables. For more rows they are built again.
@@ -223,8 +225,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
             return Ok(sums);
         }
         for batches in self.rounds(batches, x.len(), hands) {
-            let built = hands.workers.map(batches.len(), |i| self.build(&batches[i], x));
-            let built = built.into_iter().collect::<Result<Vec<Vec<Built>>>>()?;
+            let built = self.build(batches, x, hands.workers)?;
             let chunk = blocks.div_ceil(hands.workers.threads());
             hands.workers.fill(&mut aligned(&mut sums)[..size], chunk * self.cells.count() * BLOCK, |i, sums| {
                 self.gatherings.with(|gathering| {
@@ -238,7 +239,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                 Ok(())
             })?;
             for built in built.into_iter().flatten() {
-                self.built.give(built);
+                self.put_back(built);
             }
         }
         Ok(sums)
@@ -250,33 +251,69 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         let mut built = self.built.take();
         self.rooms.with(|room| {
             self.gatherings.with(|gathering| -> Result<()> {
-                self.ingredients.begin(batch, layout, room);
+                let mut counts = std::mem::take(&mut room.counts);
+                self.ingredients.count(batch, layout, 0..self.ingredients.background.rows.len(), &mut counts, room);
                 self.gather(batch, x, 0, sums, gathering);
                 for pass in &batch.passes {
                     self.task.job.progress.step()?;
-                    self.ingredients.build((batch, pass), layout, tree, x, room, &mut built);
+                    self.ingredients.build((batch, pass), layout, tree, x, &counts, room, &mut built);
                     self.read((batch, pass), &built, x, 0, gathering, sums);
                 }
+                room.counts = counts;
                 Ok(())
             })
         })?;
-        self.built.give(built);
+        self.put_back(built);
         Ok(())
     }
 
-    /// Builds what rows read at all passes of a batch.
-    fn build(&self, batch: &Batch, x: &CodedRows) -> Result<Vec<Built>> {
-        let (layout, tree) = self.tree(batch);
-        self.rooms.with(|room| {
-            self.ingredients.begin(batch, layout, room);
-            let build = |pass| -> Result<Built> {
-                self.task.job.progress.step()?;
-                let mut built = self.built.take();
-                self.ingredients.build((batch, pass), layout, tree, x, room, &mut built);
-                Ok(built)
-            };
-            batch.passes.iter().map(build).collect()
-        })
+    /// Builds what rows read at all passes of some batches: all threads work on one batch with tables, or on passes over
+    /// joined splits.
+    fn build(&self, batches: &[Batch], x: &CodedRows, workers: &Workers) -> Result<Vec<Vec<Built>>> {
+        let passes: Vec<_> =
+            batches.iter().flat_map(|batch| batch.passes.iter().map(move |pass| (batch, pass))).collect();
+        let counts = self.count(&batches[0], workers);
+        let build = |i: usize| -> Result<Built> {
+            self.task.job.progress.step()?;
+            let (batch, pass) = passes[i];
+            let (layout, tree) = self.tree(batch);
+            let mut built = self.built.take();
+            self.rooms.with(|room| self.ingredients.build((batch, pass), layout, tree, x, &counts, room, &mut built));
+            Ok(built)
+        };
+        let mut built = workers.map(passes.len(), build).into_iter();
+        self.rooms.with(|room| room.counts = counts);
+        batches.iter().map(|batch| built.by_ref().take(batch.passes.len()).collect()).collect()
+    }
+
+    /// Counts the background at the splits of a batch, on all threads if the order of rows does not matter.
+    fn count(&self, batch: &Batch, workers: &Workers) -> Vec<Vec<L>> {
+        let (layout, m) = (self.tree(batch).0, self.ingredients.background.rows.len());
+        let pieces = if L::EXACT { workers.threads().min(m.div_ceil(BLOCK)).max(1) } else { 1 };
+        let piece = m.div_ceil(pieces).next_multiple_of(BLOCK);
+        let count = |i: usize| {
+            self.rooms.with(|room| {
+                let mut counts = std::mem::take(&mut room.counts);
+                self.ingredients.count(batch, layout, i * piece..m.min((i + 1) * piece), &mut counts, room);
+                counts
+            })
+        };
+        let mut counted = workers.map(pieces, count).into_iter();
+        let mut all = counted.next().unwrap_or_default();
+        for counts in counted {
+            for (sums, counts) in all.iter_mut().zip(&counts) {
+                sums.iter_mut().zip(counts).for_each(|(sum, &count)| *sum = sum.plus(count));
+            }
+            self.rooms.with(|room| room.counts = counts);
+        }
+        all
+    }
+
+    /// Keeps arrays for later passes, unless they are so large that keeping many of them would take too much memory.
+    fn put_back(&self, built: Built) {
+        if built.bytes() <= MOST_KEPT {
+            self.built.give(built);
+        }
     }
 
     fn tree(&self, batch: &Batch) -> (&Layout, &CompiledTree) {
@@ -284,13 +321,14 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         (&self.layouts[batch.tree], &compiled.trees[trees[batch.tree]])
     }
 
-    /// The batches whose tables exist at the same time.
+    /// The batches whose tables exist at the same time: one, or several of joined splits.
     fn rounds<'b>(&self, batches: &'b [Batch], rows: usize, hands: Hands<'_>) -> Vec<&'b [Batch]> {
         let mut rounds = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (i, batch) in batches.iter().enumerate() {
             bytes += batch.bytes(&self.layouts[batch.tree], rows, self.task.index.order());
-            if bytes >= hands.bytes || i + 1 == batches.len() {
+            let next = batches.get(i + 1).map(|batch| batch.way);
+            if bytes >= hands.bytes || batch.way != Way::Joined || next != Some(Way::Joined) {
                 rounds.push(&batches[start..=i]);
                 (start, bytes) = (i + 1, 0);
             }

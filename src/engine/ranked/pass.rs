@@ -145,10 +145,17 @@ pub(super) struct Built {
     pub(super) joined: Vec<Worth>,
 }
 
+impl Built {
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.tables.iter().map(Tables::bytes).sum::<usize>() + self.joined.iter().map(Worth::bytes).sum::<usize>()
+    }
+}
+
 /// What passes are built with, kept from pass to pass.
 pub(super) struct Room<L> {
     /// How many background rows have each index, split by split of the present batch.
-    counts: Vec<Vec<L>>,
+    pub(super) counts: Vec<Vec<L>>,
     ranked: Ranked<L>,
     couple: CoupleRoom<L>,
     small: Walk<u16>,
@@ -226,30 +233,37 @@ pub(super) struct Ingredients<'a, const D: usize> {
 }
 
 impl<const D: usize> Ingredients<'_, D> {
-    /// Does for all passes of a batch what is better done for all at once.
-    pub(super) fn begin<L: Lane>(&self, batch: &Batch, layout: &Layout, room: &mut Room<L>) {
-        let Room { counts, small, large, .. } = room;
+    /// Counts some background rows at all splits of a batch at once.
+    pub(super) fn count<L: Lane>(
+        &self,
+        batch: &Batch,
+        layout: &Layout,
+        rows: Range<usize>,
+        counts: &mut Vec<Vec<L>>,
+        room: &mut Room<L>,
+    ) {
         match batch.way {
-            Way::Ranked => self.count(batch, layout, counts, small),
-            Way::Large => self.count(batch, layout, counts, large),
+            Way::Ranked => self.count_by(batch, layout, rows, counts, &mut room.small),
+            Way::Large => self.count_by(batch, layout, rows, counts, &mut room.large),
             Way::Joined => {}
         }
     }
 
-    /// Works out what rows read at each item of a pass, one of those of the batch that was begun last.
+    /// Works out what rows read at each item of a pass, from the counts of its batch.
     pub(super) fn build<L: Lane>(
         &self,
         (batch, pass): (&Batch, &Range<u32>),
         layout: &Layout,
         tree: &CompiledTree,
         x: &CodedRows,
+        counts: &[Vec<L>],
         room: &mut Room<L>,
         built: &mut Built,
     ) {
         match batch.way {
             Way::Ranked | Way::Large => {
                 let before = (pass.start - batch.items().start) as usize;
-                let counts = room.counts[before..].iter();
+                let counts = counts[before..].iter();
                 let counted = items(layout, batch.way, pass).zip(counts);
                 self.tables(counted, layout, tree, x.len(), (&mut room.ranked, &mut room.couple), &mut built.tables);
             }
@@ -309,20 +323,26 @@ impl<const D: usize> Ingredients<'_, D> {
     }
 
     /// Counts how many background rows have each index, split by split.
-    fn count<P: Pattern, L: Lane>(&self, batch: &Batch, layout: &Layout, counts: &mut Vec<Vec<L>>, walk: &mut Walk<P>) {
+    fn count_by<P: Pattern, L: Lane>(
+        &self,
+        batch: &Batch,
+        layout: &Layout,
+        rows: Range<usize>,
+        counts: &mut Vec<Vec<L>>,
+        walk: &mut Walk<P>,
+    ) {
         let items = batch.items();
         counts.resize_with(items.len().max(counts.len()), Vec::new);
         for (counts, item) in counts.iter_mut().zip(self::items(layout, batch.way, &items)) {
             counts.clear();
             counts.resize(item.entries, L::default());
         }
-        let z = self.background.rows;
-        for first in (0..z.len()).step_by(COUNTED * BLOCK) {
-            walk.find(batch, layout, z, first, COUNTED);
-            let blocks = (first..z.len()).step_by(BLOCK).take(COUNTED);
+        for first in rows.clone().step_by(COUNTED * BLOCK) {
+            walk.find(batch, layout, self.background.rows, first, COUNTED);
+            let blocks = (first..rows.end).step_by(BLOCK).take(COUNTED);
             for (item, counts) in counts[..items.len()].iter_mut().enumerate() {
                 for (block, first) in blocks.clone().enumerate() {
-                    let n = BLOCK.min(z.len() - first);
+                    let n = BLOCK.min(rows.end - first);
                     let weights = self.background.weights.map(|weights| &weights[first..]);
                     let indices = &walk.all()[block * items.len() + item][..n];
                     for (r, &index) in indices.iter().enumerate() {

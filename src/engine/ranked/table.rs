@@ -114,6 +114,12 @@ impl Here {
 }
 
 impl Tables {
+    /// How much memory they take.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { own, c, pairs, gains, .. } = self;
+        size_of::<f64>() * (2 * own.capacity() + c.capacity() + 8 * pairs.capacity() + gains.capacity())
+    }
+
     /// For all that is going to be written.
     #[inline(always)]
     fn make_room(&mut self, site: &Site, outputs: usize, moments: usize) {

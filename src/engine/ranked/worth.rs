@@ -24,6 +24,11 @@ impl Worth {
         self.gains.resize(outputs * distinct * width, 0.0);
     }
 
+    /// How much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<[u32; BLOCK]>() * self.numbers.capacity() + size_of::<f64>() * self.gains.capacity()
+    }
+
     /// Where the gains of a number begin.
     #[inline(always)]
     pub(super) fn start(&self, output: usize, number: usize) -> usize {
