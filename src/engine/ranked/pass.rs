@@ -26,8 +26,8 @@ const MOST_ENTRIES: usize = 1 << 20;
 const SPLITS: usize = 64;
 /// The most splits of a batch, and about how many entries its tables have: the counts of a batch stay in the second-level
 /// cache.
-const BATCH_SPLITS: usize = SPLITS;
-const BATCH_ENTRIES: usize = 1 << 17;
+const BATCH_SPLITS: usize = 2 * SPLITS;
+const BATCH_ENTRIES: usize = 1 << 18;
 /// Background rows times joined splits of a pass; the same for a very deep tree; and joined splits times outputs of a pass,
 /// since every distinct row has its gains for each of these.
 const JOINED_ROWS: usize = 1 << 20;
@@ -395,8 +395,9 @@ fn find_indices<P: Pattern>(
     out: &mut [[P; BLOCK]],
 ) {
     with_codes!(rows.codes(), codes => {
+        let next = rows.block_of(codes, if first + BLOCK < rows.len() { first + BLOCK } else { first }).0;
         let codes = rows.block_of(codes, first).0;
-        widest(Indices { layout, way: batch.way, items: batch.items(), codes, slots, out });
+        widest(Indices { layout, way: batch.way, items: batch.items(), codes, next, slots, out });
     });
 }
 

@@ -49,9 +49,6 @@ macro_rules! pattern {
 }
 pattern!(u16 u32 u128);
 
-/// The codes that a walk needs so many steps later are asked for: with many columns, they come from far away.
-const AHEAD: usize = 3;
-
 /// The patterns of a block of rows at the splits of a path.
 pub(super) type Slots<P> = Vec<Aligned<[P; BLOCK]>>;
 
@@ -61,8 +58,9 @@ pub(super) struct Indices<'a, C, P> {
     pub(super) layout: &'a Layout,
     pub(super) way: Way,
     pub(super) items: Range<u32>,
-    /// The codes of the block.
+    /// The codes of the block, and those of the block that comes next.
     pub(super) codes: &'a [C],
+    pub(super) next: &'a [C],
     pub(super) slots: &'a mut Slots<P>,
     /// The indices at each split.
     pub(super) out: &'a mut [[P; BLOCK]],
@@ -73,29 +71,24 @@ impl<C: Code, P: Pattern> Kernel for Indices<'_, C, P> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { layout, way, items, codes, slots, out } = self;
+        let Self { layout, way, items, codes, next, slots, out } = self;
         slots.resize(layout.slots.max(slots.len()), Aligned([P::default(); BLOCK]));
         let mut at = 0;
         while let Some(&step) = layout.steps.get(at) {
             at += 1;
             let Step::Enter(n) = step else { continue };
-            if let Some(Step::Enter(next)) = layout.steps.get(at + AHEAD) {
-                let column = column(&layout.sites[*next as usize], codes);
-                for first in (0..BLOCK).step_by(CACHE_LINE / size_of::<C>()) {
-                    prefetch(column, first);
-                }
-            }
             let site = &layout.sites[n as usize];
             let below = site.items(way);
             if !meets(&below, &items) {
                 at = site.end as usize;
                 continue;
             }
+            ask_for(site, next);
             if let Some(item) = site.item(way).filter(|item| items.contains(item)) {
                 let (above, out) = (&slots[site.slot as usize], &mut out[(item - items.start) as usize]);
                 match &layout.items(way)[item as usize].couple {
                     None => index(site, above, codes, out),
-                    Some(couple) => outcome(layout, site, couple, above, codes, out),
+                    Some(couple) => outcome(layout, site, couple, above, codes, next, out),
                 }
                 if below.len() == 1 {
                     continue;
@@ -121,6 +114,15 @@ pub(super) fn meets(a: &Range<u32>, b: &Range<u32>) -> bool {
 #[inline(always)]
 fn column<'a, C: Code>(site: &Site, codes: &'a [C]) -> &'a [C; BLOCK] {
     codes[site.test.column as usize * BLOCK..][..BLOCK].try_into().expect("a block has BLOCK rows")
+}
+
+/// Asks for the codes of a block that will be tested at a split: with many columns, they come from far away.
+#[inline(always)]
+fn ask_for<C: Code>(site: &Site, codes: &[C]) {
+    let column = column(site, codes);
+    for first in (0..BLOCK).step_by(CACHE_LINE / size_of::<C>()) {
+        prefetch(column, first);
+    }
 }
 
 /// The patterns of both children.
@@ -188,6 +190,7 @@ fn outcome<C: Code, P: Pattern>(
     couple: &Couple,
     above: &[P; BLOCK],
     codes: &[C],
+    next: &[C],
     out: &mut [P; BLOCK],
 ) {
     *out = *above;
@@ -195,6 +198,7 @@ fn outcome<C: Code, P: Pattern>(
     let below = below.map(|member| (&layout.sites[member.split as usize], member.bit));
     for (site, bit) in iter::once((root, couple.before)).chain(below) {
         let (lo, span) = (C::from_u32(site.test.lo), C::from_u32(site.test.span));
+        ask_for(site, next);
         let (column, left, right) = (column(site, codes), P::default(), P::bit(bit));
         for r in 0..BLOCK {
             out[r] = out[r] | if column[r].within(lo, span) { left } else { right };
