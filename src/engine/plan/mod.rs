@@ -103,6 +103,9 @@ pub(crate) struct Circumstances {
     pub(crate) rent: f64,
 }
 
+/// Bytes that the tables of an index may take. Larger ones are hardly faster than to count again, because every number
+/// that a row looks up comes from memory.
+const MOST_TABLES: usize = 1 << 30;
 /// Nanoseconds that tables may always take, because a second call will make use of them.
 const CHEAP: f64 = 4e6;
 
@@ -258,10 +261,15 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
     if now.built {
         return (Ways { fit: Way::Tables, rest }, ALREADY.into());
     }
-    // Tables that are too large to be kept serve this call alone.
-    let kept = costs.table_bytes <= now.memory_limit;
-    let once = costs.counts.min(costs.pairs);
-    let most = if kept { (once + now.rent).max(CHEAP) } else { once };
+    if costs.table_bytes > now.memory_limit.min(MOST_TABLES) {
+        let reason = format!(
+            "tables would take {}, which is too much to keep; {}",
+            Bytes(costs.table_bytes as f64),
+            others(now, costs.counts, costs.pairs)
+        );
+        return (Ways { fit: without, rest }, reason);
+    }
+    let most = (costs.counts.min(costs.pairs) + now.rent).max(CHEAP);
     let fit = if costs.tables < most { Way::Tables } else { without };
     let reason = format!(
         "{} of {} would take {} by tables; {}, and tables would have saved {} in earlier calls",
