@@ -147,6 +147,24 @@ fn engines_agree_on_bushy_trees() {
     }
 }
 
+/// Few players and many background rows: most splits share their table with another one, whatever player both have.
+#[test]
+fn engines_agree_where_splits_share_tables() {
+    for seed in 0..16 {
+        let mut c = Choices::fixed(130 + seed, 400_000);
+        let (n_features, n_outputs, splits) = (2 + c.below(8), 1 + c.below(3), 3 + c.below(60));
+        let trees = (0..3).map(|_| bushy_parts(&mut c, n_features, n_outputs, splits).tree()).collect();
+        let mut case = rows_of(&mut c, trees, n_features, n_outputs, 40, 1500);
+        engines_agree(&case);
+        case.weights = Some((0..1500).map(|row| 0.25 + f64::from(row % 5)).collect());
+        engines_agree(&case);
+        let explainer = case.explainer();
+        let all = explain(Engine::Counts, &explainer, &case.x, Index::Shapley, 2);
+        let one = explain(Engine::Counts, &explainer, &case.x.select(&[0]), Index::Shapley, 1);
+        assert_same(&one, &all[..one.len()], "the first row alone");
+    }
+}
+
 /// Ranked counts work out one output less, since the last one is the opposite of the others.
 #[test]
 fn probabilities_by_every_engine() {

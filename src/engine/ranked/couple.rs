@@ -22,7 +22,8 @@ pub(super) struct Member {
     pub(super) side: Option<usize>,
     /// The bit of an outcome that says on which side of it the row is.
     pub(super) bit: u32,
-    /// The place of its own player among those of the couple, if the root's path does not have this player.
+    /// The place of its own player among those of the couple, if the root's path does not have this player. Siblings that
+    /// have the same player have two places for it.
     pub(super) own: Option<u32>,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Couple {
     pub(super) before: u32,
     /// Bits of an outcome.
     pub(super) bits: u32,
-    /// How many players the couple has.
+    /// How many places for players the couple has.
     pub(super) width: u32,
 }
 
@@ -43,21 +44,17 @@ impl Couple {
         let common = sites[root].others + 1;
         let before = common - u32::from(sites[root].fresh);
         let (mut bits, mut width) = (before + 1, common);
-        let mut own: Option<u32> = None;
         let members = splits.map(|(split, side)| {
             let site = &sites[split];
             let bit = side.map_or(before, |_| {
                 bits += 1;
                 bits - 1
             });
-            // Siblings may have the same player.
-            let is_new = side.is_some() && site.fresh;
-            let is_same = is_new && own == Some(site.player);
-            if is_new && !is_same {
-                own = Some(site.player);
+            let own = (side.is_some() && site.fresh).then(|| {
                 width += 1;
-            }
-            Member { split: split as u32, side, bit, own: is_new.then(|| width - 1) }
+                width - 1
+            });
+            Member { split: split as u32, side, bit, own }
         });
         Self { members, before, bits, width }
     }
