@@ -221,6 +221,7 @@ impl WholeTree<'_> {
         let mut values = Vec::with_capacity((n_nodes / 2 + 1).saturating_mul(width).min(n_nodes.saturating_mul(width)));
         let mut nodes = Vec::with_capacity(n_nodes);
         let mut covers = Vec::new();
+        let mut n_leaves = 0;
         for n in 0..n_nodes {
             let node = arrays.node(n);
             if let Some(cover) = node.cover {
@@ -230,8 +231,12 @@ impl WholeTree<'_> {
                 covers.push(cover);
             }
             nodes.push(if (node.left, node.right) == (-1, -1) {
-                values.extend((n * width..(n + 1) * width).map(|i| arrays.value(i)));
-                Node::Leaf((values.len() / width - 1) as u32)
+                match width {
+                    1 => values.push(arrays.value(n)),
+                    _ => values.extend((n * width..(n + 1) * width).map(|i| arrays.value(i))),
+                }
+                n_leaves += 1;
+                Node::Leaf(n_leaves - 1)
             } else {
                 Node::Split(self.split(n, &node).map_err(|problem| at(n, problem))?)
             });
