@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::forest::{CategorySets, FlatNode, Tree, TreeArrays, WholeTree};
+use crate::forest::{CategorySets, FlatNode, Made, TreeArrays, WholeTree};
 
 /// The arrays of one tree, in the order in which Python gives them; `_core.pyi` says what they are.
 #[derive(FromPyObject)]
@@ -144,8 +144,14 @@ impl TreeView<'_> {
         self.left.len()
     }
 
-    /// The tree, whose nodes are not validated yet; `t` is its position in the forest.
-    pub(super) fn build(&self, t: usize, n_outputs: usize, sets: CategorySets<'_>, first_node: usize) -> Result<Tree> {
+    /// The tree, which is not validated yet; `t` is its position in the forest.
+    pub(super) fn build(
+        &self,
+        t: usize,
+        (n_features, n_outputs): (usize, usize),
+        sets: CategorySets<'_>,
+        first_node: usize,
+    ) -> Result<Made> {
         let n = self.n_nodes();
         let cover = self.cover.as_ref().map_or(n, View::len);
         let lengths = [
@@ -162,7 +168,7 @@ impl TreeView<'_> {
                 return Err(Error::forest(format!("tree {t}: array `{name}` has {have} entries where {want} belong")));
             }
         }
-        let tree = WholeTree { output: self.output, n_outputs, sets, first_node };
+        let tree = WholeTree { output: self.output, n_features, n_outputs, sets, first_node };
         let whole = [&self.left, &self.right, &self.feature];
         let real = [&self.threshold, &self.value, self.cover.as_ref().unwrap_or(&self.threshold)];
         // Most libraries hold all of a tree in two widths, which are then asked for once and not at every node.
@@ -185,7 +191,7 @@ impl TreeView<'_> {
         tree: WholeTree<'_>,
         whole: [&I; 3],
         real: [&F; 3],
-    ) -> Result<Tree> {
+    ) -> Result<Made> {
         let n_nodes = self.n_nodes();
         // One entry may stand for all nodes.
         let for_all = "an array has one entry, or one per node";
