@@ -30,7 +30,8 @@ pub(crate) fn expected_value(compiled: &Compiled, base: &[f64], known: Known<'_>
             _ => return Err(Error::OnlyCounts),
         };
         let mut mean = vec![0.0; tree.width];
-        for (share, values) in shares.iter().zip(tree.values.chunks_exact(tree.width)) {
+        // Few rows reach few of the leaves of a large tree.
+        for (share, values) in shares.iter().zip(tree.leaf_values()).filter(|(share, _)| **share != 0.0) {
             mean.iter_mut().zip(values).for_each(|(mean, value)| *mean += share * value);
         }
         Ok(mean)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::validate::InOrder;
 use super::{Categories, Forest, Missing, NO_OUTPUT, Node, Output, Precision, Rule, Split, Test, Tree};
 use crate::error::{Error, Result};
 use crate::job::Workers;
@@ -94,8 +95,8 @@ impl FlatForest<'_> {
         }
         let tree = |t: usize| {
             let own = self.tree_offsets[t] as usize..self.tree_offsets[t + 1] as usize;
-            let whole =
-                WholeTree { output: self.tree_output[t], n_outputs: self.base.len(), sets, first_node: own.start };
+            let (output, n_features, n_outputs) = (self.tree_output[t], self.n_features, self.base.len());
+            let whole = WholeTree { output, n_features, n_outputs, sets, first_node: own.start };
             whole.build(t, &TreeSlices { forest: self, nodes: own, values: starts[t] })
         };
         Forest::of_made(self.tree_output.len(), tree, self.n_features, self.base.to_vec(), &Workers::new(1))
@@ -194,6 +195,7 @@ impl TreeArrays for TreeSlices<'_> {
 pub(crate) struct WholeTree<'a> {
     /// The output it adds to, or -1 for vector leaves.
     pub(crate) output: i32,
+    pub(crate) n_features: usize,
     pub(crate) n_outputs: usize,
     /// The sets of all trees, checked.
     pub(crate) sets: CategorySets<'a>,
@@ -201,10 +203,16 @@ pub(crate) struct WholeTree<'a> {
     pub(crate) first_node: usize,
 }
 
+/// A tree that was just made, and what was found out about its nodes on the way.
+pub(crate) struct Made {
+    pub(super) tree: Tree,
+    pub(super) in_order: InOrder,
+}
+
 impl WholeTree<'_> {
-    /// The tree, whose nodes are not validated yet; `t` is its position in the forest.
+    /// The tree, which is not validated yet; `t` is its position in the forest.
     /// Panics if an array is too short.
-    pub(crate) fn build(&self, t: usize, arrays: &impl TreeArrays) -> Result<Tree> {
+    pub(crate) fn build(&self, t: usize, arrays: &impl TreeArrays) -> Result<Made> {
         let n_nodes = arrays.n_nodes();
         let at = |node: usize, problem: String| Error::Node { tree: t, node, problem };
         let (output, width) = match self.output {
@@ -221,6 +229,8 @@ impl WholeTree<'_> {
         let mut values = Vec::with_capacity((n_nodes / 2 + 1).saturating_mul(width).min(n_nodes.saturating_mul(width)));
         let mut nodes = Vec::with_capacity(n_nodes);
         let mut covers = Vec::new();
+        let mut n_leaves = 0;
+        let mut in_order = InOrder::new(n_nodes, self.n_features);
         for n in 0..n_nodes {
             let node = arrays.node(n);
             if let Some(cover) = node.cover {
@@ -228,16 +238,25 @@ impl WholeTree<'_> {
                     covers.reserve_exact(n_nodes);
                 }
                 covers.push(cover);
+                in_order.cover(cover);
             }
             nodes.push(if (node.left, node.right) == (-1, -1) {
-                values.extend((n * width..(n + 1) * width).map(|i| arrays.value(i)));
-                Node::Leaf((values.len() / width - 1) as u32)
+                match width {
+                    1 => values.push(arrays.value(n)),
+                    _ => values.extend((n * width..(n + 1) * width).map(|i| arrays.value(i))),
+                }
+                in_order.leaf(n, &values[values.len() - width..]);
+                n_leaves += 1;
+                Node::Leaf(n_leaves - 1)
             } else {
-                Node::Split(self.split(n, &node).map_err(|problem| at(n, problem))?)
+                let split = self.split(n, &node).map_err(|problem| at(n, problem))?;
+                in_order.split(n, &split);
+                Node::Split(split)
             });
         }
         let tree = Tree::new(nodes, values, output);
-        Ok(if covers.is_empty() { tree } else { tree.with_cover(covers) })
+        let tree = if covers.is_empty() { tree } else { tree.with_cover(covers) };
+        Ok(Made { tree, in_order })
     }
 
     #[inline(always)]

@@ -8,6 +8,7 @@ mod validate;
 
 pub use arrays::ForestArrays;
 pub use flat::FlatForest;
+pub(crate) use flat::Made;
 #[cfg(feature = "python")]
 pub(crate) use flat::{CategorySets, FlatNode, TreeArrays, WholeTree};
 pub(crate) use split::ZERO;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::job::Workers;
 use crate::rows::Rows;
+use validate::InOrder;
 
 /// A node of a tree: internal, or a leaf.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,22 +137,22 @@ impl Forest {
     pub fn new(trees: Vec<Tree>, n_features: usize, base: Vec<f64>) -> Result<Self> {
         check_whole(n_features, &base)?;
         let depths: Result<Vec<usize>> =
-            trees.iter().enumerate().map(|(t, tree)| depth(t, tree, n_features, base.len())).collect();
+            trees.iter().enumerate().map(|(t, tree)| depth(t, tree, None, n_features, base.len())).collect();
         Ok(Self { trees: trees.into(), n_features, base, max_depth: depths?.into_iter().max().unwrap_or(0) })
     }
 
-    /// The same for trees that are still to be made: each is checked while it is in cache.
+    /// The same for trees that are still to be made: each is checked while it is made.
     pub(crate) fn of_made(
         n_trees: usize,
-        tree: impl Fn(usize) -> Result<Tree> + Sync + Send,
+        tree: impl Fn(usize) -> Result<Made> + Sync + Send,
         n_features: usize,
         base: Vec<f64>,
         workers: &Workers,
     ) -> Result<Self> {
         check_whole(n_features, &base)?;
         let checked = workers.map(n_trees, |t| -> Result<(usize, Tree)> {
-            let tree = tree(t)?;
-            Ok((depth(t, &tree, n_features, base.len())?, tree))
+            let Made { tree, in_order } = tree(t)?;
+            Ok((depth(t, &tree, Some(in_order), n_features, base.len())?, tree))
         });
         let (mut trees, mut max_depth) = (Vec::with_capacity(n_trees), 0);
         for made in checked {
@@ -247,8 +249,12 @@ fn check_whole(n_features: usize, base: &[f64]) -> Result<()> {
 }
 
 /// The depth of the tree at this position, if it is valid.
-fn depth(t: usize, tree: &Tree, n_features: usize, n_outputs: usize) -> Result<usize> {
-    validate::tree(tree, n_features, n_outputs).map_err(|(node, problem)| Error::Node { tree: t, node, problem })
+fn depth(t: usize, tree: &Tree, in_order: Option<InOrder>, n_features: usize, n_outputs: usize) -> Result<usize> {
+    validate::tree(tree, in_order, n_features, n_outputs).map_err(|(node, problem)| Error::Node {
+        tree: t,
+        node,
+        problem,
+    })
 }
 
 impl Output {

@@ -8,12 +8,18 @@ use super::{Node, Output, Split, Test, Tree};
 /// A node that breaks a rule, and how.
 type Problem = (usize, String);
 
-/// The depth of a valid tree, or the first offending node and what is wrong with it.
-pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<usize, Problem> {
+/// The depth of a valid tree, or the first offending node and what is wrong with it. Nodes that are known to be `in_order`
+/// are not looked at again.
+pub(super) fn tree(
+    tree: &Tree,
+    in_order: Option<InOrder>,
+    n_features: usize,
+    n_outputs: usize,
+) -> Result<usize, Problem> {
     let n_nodes = tree.nodes.len();
     whole(tree, n_outputs).map_err(|problem| (0, problem))?;
     let width = tree.leaf_width(n_outputs);
-    if let Some(depth) = in_order(tree, n_features, width) {
+    if let Some(depth) = in_order.map_or_else(|| all_in_order(tree, n_features, width), InOrder::depth) {
         return Ok(depth);
     }
     let mut reached = vec![false; n_nodes];
@@ -42,33 +48,62 @@ pub(super) fn tree(tree: &Tree, n_features: usize, n_outputs: usize) -> Result<u
     }
 }
 
-/// The depth of a valid tree whose parents are numbered before their children; `None` for any other tree.
-fn in_order(tree: &Tree, n_features: usize, width: usize) -> Option<usize> {
-    if tree.cover.as_ref().is_some_and(|cover| !cover.iter().all(|&cover| is_weight(cover))) {
-        return None;
+/// Checks the nodes of a tree whose parents are numbered before their children, node by node. Any other tree is called
+/// invalid, and so may be valid after all.
+pub(super) struct InOrder {
+    n_features: usize,
+    /// How many nodes are on the path to each node, itself included; 0 as long as no parent has named it.
+    levels: Vec<u32>,
+    deepest: u32,
+    valid: bool,
+}
+
+impl InOrder {
+    pub(super) fn new(n_nodes: usize, n_features: usize) -> Self {
+        let mut levels = vec![0; n_nodes];
+        levels.iter_mut().take(1).for_each(|root| *root = 1);
+        Self { n_features, levels, deepest: 1, valid: true }
     }
-    // How many nodes are on the path to each node, itself included; 0 as long as no parent has named it.
-    let mut levels = vec![0_u32; tree.nodes.len()];
-    levels[0] = 1;
-    let mut deepest = 1;
-    for (n, node) in tree.nodes.iter().enumerate() {
-        let level = levels[n];
-        match node {
-            _ if level == 0 => return None,
-            Node::Leaf(leaf) => leaf_values(tree, *leaf as usize, width).ok()?,
-            Node::Split(split) => {
-                test(split, n_features).ok()?;
-                for child in [split.left, split.right] {
-                    match levels.get_mut(child as usize) {
-                        Some(below @ 0) => *below = level + 1,
-                        _ => return None,
-                    }
-                }
-                deepest = deepest.max(level + 1);
+
+    #[inline]
+    pub(super) fn cover(&mut self, cover: f64) {
+        self.valid &= is_weight(cover);
+    }
+
+    #[inline]
+    pub(super) fn leaf(&mut self, n: usize, values: &[f64]) {
+        self.valid &= self.levels[n] > 0 && values.iter().all(|value| value.is_finite());
+    }
+
+    #[inline]
+    pub(super) fn split(&mut self, n: usize, split: &Split) {
+        let level = self.levels[n];
+        self.valid &= level > 0 && test(split, self.n_features).is_ok();
+        for child in [split.left, split.right] {
+            match self.levels.get_mut(child as usize) {
+                Some(below @ 0) => *below = level + 1,
+                _ => self.valid = false,
             }
         }
+        self.deepest = self.deepest.max(level + 1);
     }
-    Some(deepest as usize - 1)
+
+    /// The depth of the tree, if all nodes are valid.
+    fn depth(self) -> Option<usize> {
+        self.valid.then_some(self.deepest as usize - 1)
+    }
+}
+
+fn all_in_order(tree: &Tree, n_features: usize, width: usize) -> Option<usize> {
+    let mut in_order = InOrder::new(tree.nodes.len(), n_features);
+    tree.cover.iter().flatten().for_each(|&cover| in_order.cover(cover));
+    for (n, node) in tree.nodes.iter().enumerate() {
+        match node {
+            Node::Leaf(leaf) => in_order.leaf(n, values(tree, *leaf as usize, width)?),
+            Node::Split(split) => in_order.split(n, split),
+        }
+    }
+    in_order.depth()
 }
 
 fn is_weight(cover: f64) -> bool {
@@ -113,9 +148,14 @@ fn children(split: &Split, reached: &mut [bool]) -> Result<(), String> {
     Ok(())
 }
 
+/// The values of a leaf, if the tree holds them.
+fn values(tree: &Tree, leaf: usize, width: usize) -> Option<&[f64]> {
+    let start = leaf.checked_mul(width)?;
+    tree.values.get(start..start.checked_add(width)?)
+}
+
 fn leaf_values(tree: &Tree, leaf: usize, width: usize) -> Result<(), String> {
-    let values = leaf.checked_mul(width).and_then(|start| tree.values.get(start..start.checked_add(width)?));
-    let Some(values) = values else {
+    let Some(values) = values(tree, leaf, width) else {
         return Err(format!(
             "it is leaf {leaf}, but the tree holds the values of {} leaves",
             tree.values.len() / width

@@ -91,7 +91,7 @@ impl PyForest {
         let effort = if n_nodes > SHORT { Effort::Long(threads) } else { Effort::Short };
         let forest = run(py, effort, None, |job| {
             sets.check()?;
-            let tree = |t: usize| views[t].build(t, base.len(), sets, starts[t]);
+            let tree = |t: usize| views[t].build(t, (n_features, base.len()), sets, starts[t]);
             Forest::of_made(views.len(), tree, n_features, base.to_vec(), &job.workers)
         })?;
         Ok(Self { forest })

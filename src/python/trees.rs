@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::forest::{CategorySets, FlatNode, Tree, TreeArrays, WholeTree};
+use crate::forest::{CategorySets, FlatNode, Made, TreeArrays, WholeTree};
 
 /// The arrays of one tree, in the order in which Python gives them; `_core.pyi` says what they are.
 #[derive(FromPyObject)]
@@ -95,15 +95,20 @@ fn view<'a, T: Element>(array: &'a PyReadonlyArray1<'_, T>) -> PyResult<ArrayVie
     if array.is_aligned() { Ok(array.as_array()) } else { Err(PyTypeError::new_err("arrays must be aligned")) }
 }
 
-impl<W: Copy + From<N>, N: Copy> View<'_, W, N> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Wide(array) => array.len(),
-            Self::Narrow(array) => array.len(),
-        }
-    }
+/// Numbers that are read in the wider of two widths.
+trait Numbers<W> {
+    fn at(&self, i: usize) -> W;
+}
 
-    #[inline]
+impl<W, T: Copy + Into<W>> Numbers<W> for ArrayView1<'_, T> {
+    #[inline(always)]
+    fn at(&self, i: usize) -> W {
+        self[i].into()
+    }
+}
+
+impl<W: Copy + From<N>, N: Copy> Numbers<W> for View<'_, W, N> {
+    #[inline(always)]
     fn at(&self, i: usize) -> W {
         match self {
             Self::Wide(array) => array[i],
@@ -112,13 +117,41 @@ impl<W: Copy + From<N>, N: Copy> View<'_, W, N> {
     }
 }
 
+impl<'a, W, N> View<'a, W, N> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Wide(array) => array.len(),
+            Self::Narrow(array) => array.len(),
+        }
+    }
+
+    fn wide(&self) -> Option<&ArrayView1<'a, W>> {
+        if let Self::Wide(array) = self { Some(array) } else { None }
+    }
+
+    fn narrow(&self) -> Option<&ArrayView1<'a, N>> {
+        if let Self::Narrow(array) = self { Some(array) } else { None }
+    }
+}
+
+/// All three, if there are three.
+fn all<T>(three: [Option<T>; 3]) -> Option<[T; 3]> {
+    if let [Some(a), Some(b), Some(c)] = three { Some([a, b, c]) } else { None }
+}
+
 impl TreeView<'_> {
     pub(super) fn n_nodes(&self) -> usize {
         self.left.len()
     }
 
-    /// The tree, whose nodes are not validated yet; `t` is its position in the forest.
-    pub(super) fn build(&self, t: usize, n_outputs: usize, sets: CategorySets<'_>, first_node: usize) -> Result<Tree> {
+    /// The tree, which is not validated yet; `t` is its position in the forest.
+    pub(super) fn build(
+        &self,
+        t: usize,
+        (n_features, n_outputs): (usize, usize),
+        sets: CategorySets<'_>,
+        first_node: usize,
+    ) -> Result<Made> {
         let n = self.n_nodes();
         let cover = self.cover.as_ref().map_or(n, View::len);
         let lengths = [
@@ -135,8 +168,43 @@ impl TreeView<'_> {
                 return Err(Error::forest(format!("tree {t}: array `{name}` has {have} entries where {want} belong")));
             }
         }
-        let reading = Reading { tree: self, fits: Cell::new(true) };
-        let tree = WholeTree { output: self.output, n_outputs, sets, first_node }.build(t, &reading);
+        let tree = WholeTree { output: self.output, n_features, n_outputs, sets, first_node };
+        let whole = [&self.left, &self.right, &self.feature];
+        let real = [&self.threshold, &self.value, self.cover.as_ref().unwrap_or(&self.threshold)];
+        // Most libraries hold all of a tree in two widths, which are then asked for once and not at every node.
+        if let Some((whole, real)) = all(whole.map(View::wide)).zip(all(real.map(View::wide))) {
+            return self.read(t, tree, whole, real);
+        }
+        if let Some((whole, real)) = all(whole.map(View::narrow)).zip(all(real.map(View::wide))) {
+            return self.read(t, tree, whole, real);
+        }
+        if let Some((whole, real)) = all(whole.map(View::narrow)).zip(all(real.map(View::narrow))) {
+            return self.read(t, tree, whole, real);
+        }
+        self.read(t, tree, whole, real)
+    }
+
+    /// The same, given the arrays `left`, `right` and `feature`, and `threshold`, `value` and `cover`.
+    fn read<I: Numbers<i64>, F: Numbers<f64>>(
+        &self,
+        t: usize,
+        tree: WholeTree<'_>,
+        whole: [&I; 3],
+        real: [&F; 3],
+    ) -> Result<Made> {
+        let n_nodes = self.n_nodes();
+        // One entry may stand for all nodes.
+        let for_all = "an array has one entry, or one per node";
+        let reading = Reading {
+            n_nodes,
+            whole,
+            real,
+            flags: self.flags.broadcast(n_nodes).expect(for_all),
+            default_left: self.default_left.broadcast(n_nodes).expect(for_all),
+            has_cover: self.cover.is_some(),
+            fits: Cell::new(true),
+        };
+        let tree = tree.build(t, &reading);
         if !reading.fits.get() {
             self.check(t)?;
         }
@@ -161,12 +229,19 @@ impl TreeView<'_> {
 }
 
 /// A tree that is being read, and whether all of its numbers have fitted in the format so far.
-struct Reading<'a, 'v> {
-    tree: &'a TreeView<'v>,
+struct Reading<'a, I, F> {
+    n_nodes: usize,
+    /// The children and the feature.
+    whole: [&'a I; 3],
+    /// The threshold, the value and the cover.
+    real: [&'a F; 3],
+    flags: ArrayView1<'a, u8>,
+    default_left: ArrayView1<'a, u8>,
+    has_cover: bool,
     fits: Cell<bool>,
 }
 
-impl Reading<'_, '_> {
+impl<I, F> Reading<'_, I, F> {
     #[inline]
     fn expect(&self, fits: bool) {
         if !fits {
@@ -182,30 +257,28 @@ impl Reading<'_, '_> {
     }
 }
 
-impl TreeArrays for Reading<'_, '_> {
+impl<I: Numbers<i64>, F: Numbers<f64>> TreeArrays for Reading<'_, I, F> {
     fn n_nodes(&self) -> usize {
-        self.tree.n_nodes()
+        self.n_nodes
     }
 
-    #[inline]
+    #[inline(always)]
     fn node(&self, n: usize) -> FlatNode {
-        let tree = self.tree;
-        // One entry may stand for all nodes.
-        let one = |array: &ArrayView1<'_, u8>| array[if array.len() == 1 { 0 } else { n }];
-        let default_left = one(&tree.default_left);
+        let default_left = self.default_left[n];
         self.expect(default_left <= 1);
+        let [left, right, feature] = self.whole.map(|numbers| self.narrow(numbers.at(n)));
         FlatNode {
-            left: self.narrow(tree.left.at(n)),
-            right: self.narrow(tree.right.at(n)),
-            feature: self.narrow(tree.feature.at(n)),
-            threshold: tree.threshold.at(n),
-            flags: one(&tree.flags) | if default_left == 1 { DEFAULT_LEFT } else { 0 },
-            cover: tree.cover.as_ref().map(|cover| cover.at(n)),
+            left,
+            right,
+            feature,
+            threshold: self.real[0].at(n),
+            flags: self.flags[n] | if default_left == 1 { DEFAULT_LEFT } else { 0 },
+            cover: self.has_cover.then(|| self.real[2].at(n)),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&self, i: usize) -> f64 {
-        self.tree.value.at(i)
+        self.real[1].at(i)
     }
 }

@@ -45,6 +45,7 @@ struct Compiler<'a> {
     /// The training weight of each node, if the shares are needed.
     cover: Option<&'a [f64]>,
     compiled: CompiledTree,
+    n_leaves: u32,
     path: Path,
     above: Vec<Above>,
     /// At how many leaves a pair is expected to meet.
@@ -69,15 +70,18 @@ impl<'a> Compiler<'a> {
             paths: PathLengths::default(),
         };
         let path = Path::new(game.players.count());
-        Self { tree, game, cover, compiled, path, above: Vec::new(), meets: 1.0 }
+        Self { tree, game, cover, compiled, n_leaves: 0, path, above: Vec::new(), meets: 1.0 }
     }
 
     /// Adds a leaf, and leaves all splits that are complete with it; the node that comes next.
     fn leaf(&mut self, leaf: usize) -> Option<u32> {
-        let width = self.compiled.width;
-        self.compiled.values.extend_from_slice(&self.tree.values[leaf * width..(leaf + 1) * width]);
+        match self.compiled.width {
+            1 => self.compiled.values.push(self.tree.values[leaf]),
+            width => self.compiled.values.extend_from_slice(&self.tree.values[leaf * width..(leaf + 1) * width]),
+        }
         self.compiled.paths.add_leaf(self.path.distinct);
-        self.connect(Child(LEAF | (self.compiled.n_leaves() - 1) as u32));
+        self.connect(Child(LEAF | self.n_leaves));
+        self.n_leaves += 1;
         let mut meets = 1.0;
         while let Some(above) = self.above.last_mut() {
             if let Some(right) = above.right.take() {
