@@ -140,14 +140,9 @@ impl Read<'_> {
                 let cell =
                     |&player: &u32| self.cells.number(player as usize, player as usize, self.output + output) as u32;
                 targets.extend(path.iter().map(cell));
-                for member in
-                    self.layout.items(self.way)[item as usize].couple.iter().flat_map(|couple| &couple.members)
-                {
-                    // Siblings that have the same player share its place.
-                    if member.own == Some(targets.len() as u32) {
-                        targets.push(cell(&self.layout.sites[member.split as usize].player));
-                    }
-                }
+                let couple = self.layout.items(self.way)[item as usize].couple.iter();
+                let more = couple.flat_map(|couple| &couple.members).filter(|member| member.own.is_some());
+                targets.extend(more.map(|member| cell(&self.layout.sites[member.split as usize].player)));
             } else {
                 targets.extend(0..if self.cells.order == 1 { path.len() } else { pair(path.len(), 0) } as u32);
             }
