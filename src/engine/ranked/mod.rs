@@ -48,6 +48,7 @@ mod walk;
 mod worth;
 
 use std::ops::Range;
+use std::sync::Mutex;
 
 use super::cells::CellMap;
 use super::codes::{BLOCK, CodedRows};
@@ -58,6 +59,7 @@ use crate::index::Index;
 use crate::job::Workers;
 use crate::memory::zeroed;
 use crate::simd::{ALIGNING, aligned, middling};
+use crate::sync::locked;
 use coefficients::{Coefficients, MOST_LARGE, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
 use couple::MOST_OUTCOMES;
@@ -155,6 +157,7 @@ struct Engine<'a, const D: usize, L> {
     rooms: Pool<Room<L>>,
     built: Pool<Built>,
     gatherings: Pool<Gathering>,
+    sums: Pool<Vec<f64>>,
 }
 
 /// Who works on a group of trees, and how many bytes of tables they may have at the same time.
@@ -182,8 +185,8 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
             rules: Rules::new(index, most_players(m, L::EXACT)),
         };
         let cells = CellMap::new(index, compiled.n_players, compiled.n_outputs);
-        let (rooms, built, gatherings) = (Pool::default(), Pool::default(), Pool::default());
-        Self { task, ingredients, layouts, groups, cells, rooms, built, gatherings }
+        let (rooms, built, gatherings, sums) = Default::default();
+        Self { task, ingredients, layouts, groups, cells, rooms, built, gatherings, sums }
     }
 
     fn all(&self, cells: usize, out: &mut [f64]) -> Result<()> {
@@ -206,18 +209,45 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                 let group = |i: usize| self.group(&groups[i], &x, hands);
                 let sums = if side_by_side { job.workers.map(groups.len(), group) } else { vec![group(0)] };
                 for sums in sums {
-                    self.cells.exchange(aligned(&mut sums?).as_chunks_mut::<BLOCK>().0, out, |sum, cell| *cell += *sum);
+                    let mut sums = sums?;
+                    self.add(&mut sums, out, cells)?;
+                    self.sums.give(sums);
                 }
             }
         }
         Ok(())
     }
 
+    /// Adds the sums of a group of trees to the result.
+    fn add(&self, sums: &mut [f64], out: &mut [f64], cells: usize) -> Result<()> {
+        let workers = &self.task.job.workers;
+        let blocks = out.len().div_ceil(BLOCK * cells).div_ceil(workers.threads());
+        let sums = aligned(sums).as_chunks_mut::<BLOCK>().0.chunks_mut(blocks * self.cells.count());
+        let sums: Vec<Mutex<&mut [[f64; BLOCK]]>> = sums.map(Mutex::new).collect();
+        workers.fill(out, blocks * BLOCK * cells, |i, out| {
+            self.cells.exchange(&mut locked(&sums[i]), out, |sum, cell| *cell += *sum);
+            Ok(())
+        })
+    }
+
+    /// Zeros for the sums of all rows over a group of trees, in memory that was used before, if there is any.
+    fn zeros(&self, size: usize, workers: &Workers) -> Result<Vec<f64>> {
+        let mut sums = self.sums.take();
+        if sums.len() != size {
+            return zeroed("the sums of some rows", size);
+        }
+        workers.fill(&mut sums, size.div_ceil(workers.threads()), |_, sums| {
+            sums.fill(0.0);
+            Ok(())
+        })?;
+        Ok(sums)
+    }
+
     /// The sums of all rows over a group of trees: block by block, cell by cell.
     fn group(&self, batches: &[Batch], x: &CodedRows, hands: Hands<'_>) -> Result<Vec<f64>> {
         let blocks = x.len().div_ceil(BLOCK);
         let size = blocks * self.cells.count() * BLOCK;
-        let mut sums = zeroed("the sums of some rows", size + ALIGNING)?;
+        let mut sums = self.zeros(size + ALIGNING, hands.workers)?;
         if hands.workers.threads() == 1 {
             for batch in batches {
                 self.one_by_one(batch, x, &mut aligned(&mut sums)[..size])?;

@@ -141,14 +141,14 @@ fn joined(layout: &Layout, m: usize) -> Vec<Range<u32>> {
 /// What rows read at each item of a pass, kept from pass to pass.
 #[derive(Debug, Default)]
 pub(super) struct Built {
-    pub(super) tables: Vec<Tables>,
+    pub(super) tables: Tables,
     pub(super) joined: Vec<Worth>,
 }
 
 impl Built {
     /// About how much memory it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.tables.iter().map(Tables::bytes).sum::<usize>() + self.joined.iter().map(Worth::bytes).sum::<usize>()
+        self.tables.bytes() + self.joined.iter().map(Worth::bytes).sum::<usize>()
     }
 }
 
@@ -282,17 +282,15 @@ impl<const D: usize> Ingredients<'_, D> {
         tree: &CompiledTree,
         rows: usize,
         (ranked, room): (&mut Ranked<L>, &mut CoupleRoom<L>),
-        all: &mut Vec<Tables>,
+        all: &mut Tables,
     ) {
         let coefficients = &self.coefficients;
-        for (i, (item, counts)) in counted.enumerate() {
-            if i == all.len() {
-                all.push(Tables::default());
-            }
+        all.clear();
+        for (item, counts) in counted {
             let Some(couple) = &item.couple else {
                 let site = &layout.sites[item.root as usize];
                 let values = &self.values(site, layout, tree);
-                widest(BuildTables { site, counts, values, coefficients, ranked, rows, tables: &mut all[i] });
+                widest(BuildTables { site, counts, values, coefficients, ranked, rows, tables: all });
                 continue;
             };
             let (root, sites) =
@@ -307,9 +305,10 @@ impl<const D: usize> Ingredients<'_, D> {
                     *sum = sum.plus(count);
                 }
                 let (counts, values, rows) = (&*own, &self.values(site, layout, tree), 0);
+                tables.clear();
                 widest(BuildTables { site, counts, values, coefficients, ranked, rows, tables });
             }
-            widest(CoupleTables { couple, sites, of: tables, indices, outputs: layout.outputs, tables: &mut all[i] });
+            widest(CoupleTables { couple, sites, of: tables, indices, outputs: layout.outputs, tables: all });
         }
     }
 

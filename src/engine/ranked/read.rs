@@ -150,13 +150,13 @@ impl Read<'_> {
                 let all = if is_direct { &mut *self.sums } else { aligned(gains).as_chunks_mut::<BLOCK>().0 };
                 let start = if is_direct { block } else { output * self.blocks + block } * room;
                 let sums = &mut all[start..][..room];
-                let table = || &self.built.tables[at];
+                let tables = &self.built.tables;
                 match self.way {
                     Way::Ranked if self.cells.order == 1 => {
-                        table().add(site, output, &small.all()[index(block)], targets, sums);
+                        tables.add(at, site, output, &small.all()[index(block)], targets, sums);
                     }
-                    Way::Ranked => table().add_pairs(site, output, &small.all()[index(block)], sums),
-                    Way::Large => table().add(site, output, &large.all()[index(block)], targets, sums),
+                    Way::Ranked => tables.add_pairs(at, site, output, &small.all()[index(block)], sums),
+                    Way::Large => tables.add(at, site, output, &large.all()[index(block)], targets, sums),
                     Way::Joined => self.built.joined[at].add(self.first + block, output, targets, sums),
                 }
             }

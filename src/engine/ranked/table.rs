@@ -1,4 +1,4 @@
-//! The table of a split with a leaf below it: what rows read.
+//! The tables of splits with a leaf below them: what rows read.
 //!
 //! Let i be the split's player and P the other players of the path. A background row is *left* or *right* of the split,
 //! or has *failed* i further up. In each of the three classes let $X_d(S) = \sum_j N_j(S)\, a(|S| + d, j)$, where
@@ -25,7 +25,8 @@ use super::walk::Pattern;
 use crate::engine::codes::BLOCK;
 use crate::simd::{Offsets, add_looked_up};
 
-/// What the sets of failed players are worth at a split: output after output, class after class.
+/// What the sets of failed players are worth at some splits: one table after another, each output after output and class
+/// after class. All stand in the same arrays, so that these grow no larger than the tables that are needed together.
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     /// A and D.
@@ -33,11 +34,23 @@ pub(super) struct Tables {
     c: Vec<f64>,
     /// What each position gets, if that is worked out once per entry instead of once per row.
     gains: Vec<f64>,
-    in_advance: bool,
     /// For an index of pairs, all of [`Pair`].
     pairs: Vec<Pair>,
+    each: Vec<Table>,
+    /// Where the next table begins, in the first two arrays and in the gains.
+    next: usize,
+    next_gains: usize,
+}
+
+/// Where a table stands.
+#[derive(Debug, Clone, Copy)]
+struct Table {
+    start: usize,
+    gains: usize,
     /// Entries of one output, a power of two.
     entries: usize,
+    /// Whether rows read gains.
+    in_advance: bool,
 }
 
 /// What an entry gives to all players is worked out in advance if there are so many rows per entry.
@@ -52,7 +65,7 @@ type Moments<const D: usize> = [[f64; CHUNK]; D];
 /// The values of both children for one output, divided by the weight of the background.
 pub(super) type Values = [f64; 2];
 
-/// Fills the tables of a split.
+/// Adds the table of a split.
 #[inline(always)]
 pub(super) fn build<L: Lane, const D: usize>(
     site: &Site,
@@ -65,7 +78,8 @@ pub(super) fn build<L: Lane, const D: usize>(
 ) {
     let (size, classes) = (1_usize << site.others, site.classes());
     ranked.take(site.others as usize, counts);
-    tables.make_room(site, values.len(), D);
+    let in_advance = D == moment::SINGLE && in_advance(site.entries(), rows);
+    let table = tables.make_room(site, values.len(), D, in_advance);
     let mut moments: [Moments<D>; 3] = [[[0.0; CHUNK]; D]; 3];
     for first in (0..size).step_by(CHUNK) {
         if first % TILE == 0 {
@@ -75,7 +89,7 @@ pub(super) fn build<L: Lane, const D: usize>(
             ranked.moments(class, first, coefficients, moments);
         }
         for (output, &values) in values.iter().enumerate() {
-            let here = Here { start: output * tables.entries, first, n: CHUNK.min(size), size, classes };
+            let here = Here { start: table.start + output * table.entries, first, n: CHUNK.min(size), size, classes };
             if D == moment::SINGLE {
                 tables.singles(&here, values, &moments);
             } else {
@@ -83,9 +97,8 @@ pub(super) fn build<L: Lane, const D: usize>(
             }
         }
     }
-    tables.in_advance = D == moment::SINGLE && in_advance(site.entries(), rows);
-    if tables.in_advance {
-        tables.work_out(site, values.len());
+    if in_advance {
+        tables.work_out(table, site, values.len());
     }
 }
 
@@ -114,43 +127,60 @@ impl Here {
 }
 
 impl Tables {
+    /// Forgets all tables.
+    pub(super) fn clear(&mut self) {
+        self.each.clear();
+        (self.next, self.next_gains) = (0, 0);
+    }
+
     /// How much memory they take.
     pub(super) fn bytes(&self) -> usize {
         let Self { own, c, pairs, gains, .. } = self;
         size_of::<f64>() * (2 * own.capacity() + c.capacity() + 8 * pairs.capacity() + gains.capacity())
     }
 
-    /// For all that is going to be written.
+    /// Makes room for all that is going to be written.
     #[inline(always)]
-    fn make_room(&mut self, site: &Site, outputs: usize, moments: usize) {
-        self.entries = site.entries().next_power_of_two();
+    fn make_room(&mut self, site: &Site, outputs: usize, moments: usize, in_advance: bool) -> Table {
+        let entries = site.entries().next_power_of_two();
+        let table = Table { start: self.next, gains: self.next_gains, entries, in_advance };
+        let end = table.start + outputs * entries;
         if moments == moment::SINGLE {
-            have_room(&mut self.own, outputs * self.entries);
-            have_room(&mut self.c, outputs * self.entries);
+            have_room(&mut self.own, end);
+            have_room(&mut self.c, end);
         } else {
-            have_room(&mut self.pairs, outputs * self.entries);
+            have_room(&mut self.pairs, end);
         }
+        if in_advance {
+            // Once the gains are there, nobody reads the rest.
+            self.next_gains += outputs * entries * (site.others as usize + 1);
+            have_room(&mut self.gains, self.next_gains);
+        } else {
+            self.next = end;
+        }
+        self.each.push(table);
+        table
     }
 
     /// Works out what each position gets, entry by entry: rows then read it with one index.
     #[inline(always)]
-    fn work_out(&mut self, site: &Site, outputs: usize) {
+    fn work_out(&mut self, table: Table, site: &Site, outputs: usize) {
         let width = site.others as usize + 1;
-        have_room(&mut self.gains, outputs * self.entries * width);
-        for output in 0..outputs {
+        for start in (0..outputs).map(|output| output * table.entries) {
             let source = Source {
-                own: &self.own[output * self.entries..],
-                c: &self.c[output * self.entries..],
+                own: &self.own[table.start + start..],
+                c: &self.c[table.start + start..],
                 others: site.others as usize,
                 position: site.own as usize,
                 place: site.own as usize,
             };
-            let gains = &mut self.gains[output * self.entries * width..];
+            let gains = &mut self.gains[table.gains + start * width..];
             work_out([source], site.entries(), width, |_, entry| entry, gains);
         }
     }
 
-    /// The same for a couple: what both splits give, outcome by outcome, from the index at each of them.
+    /// Adds the table of a couple: what both splits give, outcome by outcome, from the first table of each, and from the index
+    /// at each of them.
     #[inline(always)]
     pub(super) fn couple(
         &mut self,
@@ -160,37 +190,43 @@ impl Tables {
         indices: &[Vec<u16>; 2],
         outputs: usize,
     ) {
-        let width = couple.width as usize;
-        (self.entries, self.in_advance) = (1 << couple.bits, true);
-        have_room(&mut self.gains, outputs * self.entries * width);
+        let (width, entries) = (couple.width as usize, 1 << couple.bits);
+        let table = Table { start: self.next, gains: self.next_gains, entries, in_advance: true };
+        self.next_gains += outputs * entries * width;
+        have_room(&mut self.gains, self.next_gains);
+        self.each.push(table);
         for output in 0..outputs {
             let sources = [0, 1].map(|i| Source {
-                own: &of[i].own[output * of[i].entries..],
-                c: &of[i].c[output * of[i].entries..],
+                own: &of[i].own[output * of[i].each[0].entries..],
+                c: &of[i].c[output * of[i].each[0].entries..],
                 others: sites[i].others as usize,
                 position: sites[i].own as usize,
                 place: couple.members[i].own.unwrap_or(sites[i].own) as usize,
             });
-            let gains = &mut self.gains[output * self.entries * width..];
-            work_out(sources, self.entries, width, |i, outcome| usize::from(indices[i][outcome]), gains);
+            let gains = &mut self.gains[table.gains + output * entries * width..];
+            work_out(sources, entries, width, |i, outcome| usize::from(indices[i][outcome]), gains);
         }
     }
 
-    /// Adds what a block of rows with these indices gets to the target of each position.
+    /// Adds what a block of rows with these indices in the table `number` gets to the target of each position.
     #[inline(always)]
     pub(super) fn add<P: Pattern + Into<u32>>(
         &self,
+        number: usize,
         site: &Site,
         output: usize,
         indices: &[P; BLOCK],
         targets: &[u32],
         sums: &mut [[f64; BLOCK]],
     ) {
-        let (start, mask) = (output * self.entries, self.entries - 1);
-        if self.in_advance {
-            let offsets = Offsets::new(indices, targets.len() as u32);
-            return add_looked_up(sums, targets, &self.gains[start * targets.len()..], &offsets);
+        let table = self.each[number];
+        let mask = table.entries - 1;
+        if table.in_advance {
+            let (width, offsets) = (targets.len(), Offsets::new(indices, targets.len() as u32));
+            let gains = &self.gains[table.gains + output * table.entries * width..][..table.entries * width];
+            return add_looked_up(sums, targets, gains, &offsets);
         }
+        let start = table.start + output * table.entries;
         let (own, c) = (&self.own[start..][..=mask], &self.c[start..][..=mask]);
         let (at, mut a) = (site.own as usize, [0.0; BLOCK]);
         let sum = &mut sums[targets[at] as usize];
@@ -206,8 +242,16 @@ impl Tables {
 
     /// Adds what pairs of positions get, and each position by itself.
     #[inline(always)]
-    pub(super) fn add_pairs(&self, site: &Site, output: usize, indices: &[u16; BLOCK], gains: &mut [[f64; BLOCK]]) {
-        let entries = &self.pairs[output * self.entries..][..self.entries];
+    pub(super) fn add_pairs(
+        &self,
+        number: usize,
+        site: &Site,
+        output: usize,
+        indices: &[u16; BLOCK],
+        gains: &mut [[f64; BLOCK]],
+    ) {
+        let table = self.each[number];
+        let entries = &self.pairs[table.start + output * table.entries..][..table.entries];
         let (own, positions) = (site.own as usize, site.others as usize + 1);
         let mask = entries.len() - 1;
         let mut e1 = [[0.0; BLOCK]; 16];
@@ -379,7 +423,7 @@ mod tests {
             build(&site, &counts, &values, &coefficients, &mut ranked, rows, &mut tables);
             for (output, &values) in values.iter().enumerate() {
                 let mut sums = vec![[0.0; BLOCK]; others as usize + 1];
-                tables.add(&site, output, &x.map(&pattern), &targets, &mut sums);
+                tables.add(0, &site, output, &x.map(&pattern), &targets, &mut sums);
                 for (row, &x) in x.iter().enumerate() {
                     let want = by_pairs(&site, x, &z, &weights, values, index);
                     let close = sums.iter().zip(&want).all(|(sums, want)| (sums[row] - want).abs() < 1e-9);
