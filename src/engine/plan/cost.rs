@@ -10,65 +10,67 @@ use crate::index::Index;
 /// Nanoseconds.
 mod price {
     /// A pair that meets at a leaf, for a row that has met the leaf.
-    pub(super) const HIT: f64 = 3.3;
+    pub(super) const HIT: f64 = 2.3;
     /// A row that meets a leaf at all.
-    pub(super) const MET: f64 = 12.0;
+    pub(super) const MET: f64 = 8.4;
+    /// A tree, pair by pair, whatever it is like.
+    pub(super) const PAIRS: f64 = 1e3;
     /// A node, 64 rows and 128 background rows.
-    pub(super) const NODE: f64 = 35.0;
+    pub(super) const NODE: f64 = 24.0;
     /// A split and a row, path-dependent.
-    pub(super) const SPLIT: f64 = 2.0;
+    pub(super) const SPLIT: f64 = 1.2;
     /// The same at each quadrature node.
-    pub(super) const SPLIT_NODE: f64 = 0.35;
+    pub(super) const SPLIT_NODE: f64 = 0.22;
     /// The same without pairs costs this fraction, because the lowest subtrees are looked up; and to make what is looked up
     /// takes as long as so many rows.
     pub(super) const LOOKED_UP: f64 = 0.62;
     pub(super) const LOOKED_UP_ROWS: f64 = 85.0;
     /// A split and another player of its path, for a row; then the same at each quadrature node.
-    pub(super) const OTHER: f64 = 0.8;
-    pub(super) const OTHER_NODE: f64 = 0.15;
+    pub(super) const OTHER: f64 = 0.5;
+    pub(super) const OTHER_NODE: f64 = 0.09;
     /// A node visited by the walk, for a pair.
-    pub(super) const WALK: f64 = 12.0;
+    pub(super) const WALK: f64 = 8.4;
     /// A tree, whatever it is like, by tables that have to be made; and by ranked counts.
-    pub(super) const TABLES: f64 = 3e3;
-    pub(super) const TREE: f64 = 2e4;
+    pub(super) const TABLES: f64 = 2.1e3;
+    pub(super) const TREE: f64 = 1.2e4;
     /// A step of the transform: one entry, one axis, one quadrature node.
-    pub(super) const FOLD: f64 = 1.4;
+    pub(super) const FOLD: f64 = 0.98;
     /// A number of a table, written; most of it is the cost of fresh memory.
-    pub(super) const FILL: f64 = 7.0;
+    pub(super) const FILL: f64 = 4.9;
     /// A background row's index in a unit, counted.
-    pub(super) const COUNT: f64 = 2.0;
+    pub(super) const COUNT: f64 = 1.4;
     /// A number of a table, looked up for a row: if the tables of a tree stay in the cache, and if they do not.
-    pub(super) const LOOK: f64 = 0.17;
-    pub(super) const LOOK_FAR: f64 = 0.31;
+    pub(super) const LOOK: f64 = 0.12;
+    pub(super) const LOOK_FAR: f64 = 0.22;
     /// A leaf of ranked counts, whatever the rows; and a row or a background row on its way there.
-    pub(super) const LEAF: f64 = 100.0;
-    pub(super) const SITE: f64 = 0.36;
+    pub(super) const LEAF: f64 = 60.0;
+    pub(super) const SITE: f64 = 0.22;
     /// An entry of ranked counts, from counts to what rows read.
-    pub(super) const RANK: f64 = 5.2;
+    pub(super) const RANK: f64 = 3.1;
     /// Such an entry costs so many times as much if the table does not stay in the cache, and so does a number read there.
     pub(super) const FAR: f64 = 3.0;
     /// With so many columns that neither codes nor sums stay in the cache, a row's way and what it reads cost so many times
     /// as much.
     pub(super) const WIDE: f64 = 2.5;
     /// A row at a split with ranked counts, and a number that it reads there.
-    pub(super) const ROW: f64 = 0.55;
-    pub(super) const READ: f64 = 0.17;
+    pub(super) const ROW: f64 = 0.33;
+    pub(super) const READ: f64 = 0.1;
     /// A number of a row's sums over a group of trees.
-    pub(super) const SUM: f64 = 1.5;
+    pub(super) const SUM: f64 = 0.9;
     /// A split with many players: finding a row's or a background row's pattern among the distinct ones.
-    pub(super) const DISTINCT: f64 = 9.0;
+    pub(super) const DISTINCT: f64 = 5.4;
     /// Such a leaf with ranked counts: a set of players, and a set that a row asks for.
-    pub(super) const SET: f64 = 12.0;
-    pub(super) const ASK: f64 = 24.0;
+    pub(super) const SET: f64 = 7.2;
+    pub(super) const ASK: f64 = 14.0;
     /// A split whose background rows are bits: a background row put into its word; a set of players that rows fail; and
     /// such a set, a word and a player.
-    pub(super) const SORT: f64 = 3.0;
-    pub(super) const FAILED: f64 = 45.0;
-    pub(super) const WORD: f64 = 0.16;
+    pub(super) const SORT: f64 = 1.8;
+    pub(super) const FAILED: f64 = 27.0;
+    pub(super) const WORD: f64 = 0.096;
     /// A leaf with many players and an index of pairs: a row and a background row.
-    pub(super) const JOIN: f64 = 0.13;
+    pub(super) const JOIN: f64 = 0.078;
     /// A number of the result, written; most of it is the cost of fresh memory.
-    pub(super) const WRITE: f64 = 1.0;
+    pub(super) const WRITE: f64 = 0.7;
 }
 
 /// Tables of a tree that stay in the cache have at most so many bytes.
@@ -274,5 +276,5 @@ fn of_pairs(tree: &CompiledTree, now: &Circumstances) -> f64 {
     let sets = (m / 128.0).ceil();
     let met = 0.55 * leaves * (1.0 - (-meets * m.min(128.0) / leaves.max(1.0)).exp());
     let nodes = price::NODE * (n / 64.0).ceil() * sets * 2.0 * tree.splits.len() as f64;
-    price::HIT * n * m * meets * cells * cells * width + price::MET * n * sets * met * width + nodes
+    price::PAIRS + price::HIT * n * m * meets * cells * cells * width + price::MET * n * sets * met * width + nodes
 }
