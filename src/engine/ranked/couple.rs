@@ -81,7 +81,9 @@ pub(super) fn couples(tree: &CompiledTree, sites: &[Site], most: usize) -> Vec<O
         };
         let couple = Couple::new(sites, root, splits);
         if 1_usize.checked_shl(couple.bits).is_some_and(|outcomes| outcomes <= most) {
-            splits.iter().for_each(|&(split, _)| is_free[split] = false);
+            for (split, _) in splits {
+                is_free[split] = false;
+            }
             couples[root] = Some(couple);
         }
     }
@@ -89,21 +91,21 @@ pub(super) fn couples(tree: &CompiledTree, sites: &[Site], most: usize) -> Vec<O
 }
 
 /// Finds the index at both splits of a couple for each of its outcomes.
-pub(super) struct Indices<'a> {
+pub(super) struct AtMembers<'a> {
     pub(super) couple: &'a Couple,
     pub(super) root: &'a Site,
     pub(super) sites: [&'a Site; 2],
-    pub(super) indices: &'a mut [Vec<u16>; 2],
+    pub(super) out: &'a mut [Vec<u16>; 2],
 }
 
-impl Kernel for Indices<'_> {
+impl Kernel for AtMembers<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { couple, root, sites, indices } = self;
+        let Self { couple, root, sites, out } = self;
         let path = (1_u16 << couple.before) - 1;
-        for ((member, site), indices) in couple.members.iter().zip(sites).zip(indices) {
+        for ((member, site), indices) in couple.members.iter().zip(sites).zip(out) {
             // On the other side of the root, the row fails the root's player.
             let (failed, other) = match member.side {
                 None => (0, 0),

@@ -286,7 +286,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
                 self.gather(batch, x, 0, sums, gathering);
                 for pass in &batch.passes {
                     self.task.job.progress.step()?;
-                    self.ingredients.build((batch, pass), layout, tree, x, &counts, room, &mut built);
+                    self.ingredients.build((batch, pass), (layout, tree), x, &counts, room, &mut built);
                     self.read((batch, pass), &built, x, 0, gathering, sums);
                 }
                 room.counts = counts;
@@ -308,7 +308,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
             let (batch, pass) = passes[i];
             let (layout, tree) = self.tree(batch);
             let mut built = self.built.take();
-            self.rooms.with(|room| self.ingredients.build((batch, pass), layout, tree, x, &counts, room, &mut built));
+            self.rooms.with(|room| self.ingredients.build((batch, pass), (layout, tree), x, &counts, room, &mut built));
             Ok(built)
         };
         let mut built = workers.map(passes.len(), build).into_iter();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::coefficients::Coefficients;
 use super::counts::{Lane, Ranked};
-use super::couple::{self, Couple};
+use super::couple::{AtMembers, Couple};
 use super::distinct::Word;
 use super::join::{self, Joined, Rules};
 use super::layout::{Item, Layout, Site, Way};
@@ -253,8 +253,7 @@ impl<const D: usize> Ingredients<'_, D> {
     pub(super) fn build<L: Lane>(
         &self,
         (batch, pass): (&Batch, &Range<u32>),
-        layout: &Layout,
-        tree: &CompiledTree,
+        (layout, tree): (&Layout, &CompiledTree),
         x: &CodedRows,
         counts: &[Vec<L>],
         room: &mut Room<L>,
@@ -296,7 +295,7 @@ impl<const D: usize> Ingredients<'_, D> {
             let (root, sites) =
                 (&layout.sites[item.root as usize], couple.members.map(|m| &layout.sites[m.split as usize]));
             let CoupleRoom { indices, counts: own, tables } = &mut *room;
-            widest(couple::Indices { couple, root, sites, indices });
+            widest(AtMembers { couple, root, sites, out: indices });
             for ((site, indices), tables) in sites.into_iter().zip(&*indices).zip(&mut *tables) {
                 own.clear();
                 own.resize(site.entries(), L::default());
