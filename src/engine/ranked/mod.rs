@@ -160,13 +160,6 @@ struct Engine<'a, const D: usize, L> {
     sums: Pool<Vec<f64>>,
 }
 
-/// Who works on a group of trees, and how many bytes of tables they may have at the same time.
-#[derive(Clone, Copy)]
-struct Hands<'a> {
-    workers: &'a Workers,
-    bytes: usize,
-}
-
 impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     fn new(task: &'a Task<'a>, background: &'a BackgroundRows<'a>) -> Self {
         let Task { compiled, trees, index, job, .. } = *task;
@@ -200,13 +193,13 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         let alone = Workers::new(1);
         let are_large = share.min(rows.len()) / BLOCK * block_bytes > ROUND_BYTES;
         let side_by_side = job.workers.threads() == 1 || (!are_large && self.groups.len() >= 2 * job.workers.threads());
-        let hands = Hands { workers: if side_by_side { &alone } else { &job.workers }, bytes: ROUND_BYTES };
+        let workers = if side_by_side { &alone } else { &job.workers };
         for (first, out) in (0..rows.len()).step_by(share).zip(out.chunks_mut(share * cells)) {
             let some = rows.slice(first, rows.len().min(first + share));
             let x = CodedRows::new(&compiled.columns, some, &job.workers)?;
             let together = (ROUND_BYTES / (x.len().div_ceil(BLOCK) * block_bytes)).max(job.workers.threads());
             for groups in self.groups.chunks(if side_by_side { together } else { 1 }) {
-                let group = |i: usize| self.group(&groups[i], &x, hands);
+                let group = |i: usize| self.group(&groups[i], &x, workers);
                 let sums = if side_by_side { job.workers.map(groups.len(), group) } else { vec![group(0)] };
                 for sums in sums {
                     let mut sums = sums?;
@@ -243,21 +236,21 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         Ok(sums)
     }
 
-    /// The sums of all rows over a group of trees: block by block, cell by cell.
-    fn group(&self, batches: &[Batch], x: &CodedRows, hands: Hands<'_>) -> Result<Vec<f64>> {
+    /// The sums of all rows over a group of trees, which these threads work on: block by block, cell by cell.
+    fn group(&self, batches: &[Batch], x: &CodedRows, workers: &Workers) -> Result<Vec<f64>> {
         let blocks = x.len().div_ceil(BLOCK);
         let size = blocks * self.cells.count() * BLOCK;
-        let mut sums = self.zeros(size + ALIGNING, hands.workers)?;
-        if hands.workers.threads() == 1 {
+        let mut sums = self.zeros(size + ALIGNING, workers)?;
+        if workers.threads() == 1 {
             for batch in batches {
                 self.one_by_one(batch, x, &mut aligned(&mut sums)[..size])?;
             }
             return Ok(sums);
         }
-        for batches in self.rounds(batches, x.len(), hands) {
-            let built = self.build(batches, x, hands.workers)?;
-            let chunk = blocks.div_ceil(hands.workers.threads());
-            hands.workers.fill(&mut aligned(&mut sums)[..size], chunk * self.cells.count() * BLOCK, |i, sums| {
+        for batches in self.rounds(batches, x.len()) {
+            let built = self.build(batches, x, workers)?;
+            let chunk = blocks.div_ceil(workers.threads());
+            workers.fill(&mut aligned(&mut sums)[..size], chunk * self.cells.count() * BLOCK, |i, sums| {
                 self.gatherings.with(|gathering| {
                     for (batch, built) in batches.iter().zip(&built) {
                         self.gather(batch, x, i * chunk, sums, gathering);
@@ -352,13 +345,13 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
     }
 
     /// The batches whose tables exist at the same time: one, or several of joined splits.
-    fn rounds<'b>(&self, batches: &'b [Batch], rows: usize, hands: Hands<'_>) -> Vec<&'b [Batch]> {
+    fn rounds<'b>(&self, batches: &'b [Batch], rows: usize) -> Vec<&'b [Batch]> {
         let mut rounds = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (i, batch) in batches.iter().enumerate() {
             bytes += batch.bytes(&self.layouts[batch.tree], rows, self.task.index.order());
             let next = batches.get(i + 1).map(|batch| batch.way);
-            if bytes >= hands.bytes || batch.way != Way::Joined || next != Some(Way::Joined) {
+            if bytes >= ROUND_BYTES || batch.way != Way::Joined || next != Some(Way::Joined) {
                 rounds.push(&batches[start..=i]);
                 (start, bytes) = (i + 1, 0);
             }
