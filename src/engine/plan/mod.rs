@@ -103,8 +103,8 @@ pub(crate) struct Circumstances {
     pub(crate) rent: f64,
 }
 
-/// Bytes that the tables of an index may take. Larger ones are hardly faster than to count again, because every number
-/// that a row looks up comes from memory.
+/// Bytes that the tables of an index may take before earlier calls have spent as much time for want of them. A single call
+/// of many rows hardly gains by larger ones, because most of what they take is fresh memory.
 const MOST_TABLES: usize = 1 << 30;
 /// Nanoseconds that tables may always take, because a second call will make use of them.
 const CHEAP: f64 = 4e6;
@@ -261,10 +261,12 @@ fn cheapest(n_trees: usize, now: &Circumstances, costs: &Costs) -> (Ways, String
     if now.built {
         return (Ways { fit: Way::Tables, rest }, ALREADY.into());
     }
-    if costs.table_bytes > now.memory_limit.min(MOST_TABLES) {
+    let is_large = costs.table_bytes > MOST_TABLES;
+    if costs.table_bytes > now.memory_limit || (is_large && now.rent < costs.tables) {
         let reason = format!(
-            "tables would take {}, which is too much to keep; {}",
+            "tables would take {}, which is too much {}; {}",
             Bytes(costs.table_bytes as f64),
+            if costs.table_bytes > now.memory_limit { "to keep" } else { "for so few calls" },
             others(now, costs.counts, costs.pairs)
         );
         return (Ways { fit: without, rest }, reason);

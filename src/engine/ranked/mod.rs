@@ -174,6 +174,7 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         let ingredients = Ingredients {
             background,
             total: background.total(),
+            progress: &job.progress,
             coefficients: Coefficients::new(index),
             rules: Rules::new(index, most_players(m, L::EXACT)),
         };

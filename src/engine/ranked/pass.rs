@@ -15,6 +15,7 @@ use super::worth::Worth;
 use crate::engine::codes::{BLOCK, CodedRows, with_codes};
 use crate::engine::compiled::{CompiledTree, Leaf};
 use crate::engine::task::BackgroundRows;
+use crate::job::Progress;
 use crate::simd::{Kernel, counting, widest};
 
 /// About how many entries the tables of a pass have: few enough to stay in the second-level cache, but not fewer,
@@ -228,6 +229,7 @@ impl<P: Word, L: Lane> Default for Splits<P, L> {
 pub(super) struct Ingredients<'a, const D: usize> {
     pub(super) background: &'a BackgroundRows<'a>,
     pub(super) total: f64,
+    pub(super) progress: &'a Progress,
     pub(super) coefficients: Coefficients<D>,
     pub(super) rules: Rules,
 }
@@ -336,6 +338,10 @@ impl<const D: usize> Ingredients<'_, D> {
             counts.resize(item.entries, L::default());
         }
         for first in rows.clone().step_by(COUNTED * BLOCK) {
+            // Whoever takes the next step will find that the call is over.
+            if self.progress.is_cancelled() {
+                return;
+            }
             walk.find(batch, layout, self.background.rows, first, COUNTED);
             let blocks = (first..rows.end).step_by(BLOCK).take(COUNTED);
             for (item, counts) in counts[..items.len()].iter_mut().enumerate() {
