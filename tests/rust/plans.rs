@@ -6,20 +6,20 @@ use arborshap::{Engine, Forest, Index, Players};
 use crate::support::engines::explainer;
 use crate::support::inputs::Matrix;
 
-/// A complete tree of this depth with a feature of its own for each level.
-fn complete(depth: u32) -> Forest {
+/// Complete trees of this depth with a feature of its own for each level.
+fn complete(depth: u32, n_trees: usize) -> Forest {
     let splits = (1_u32 << depth) - 1;
     let split = |n: u32| Node::Split(Split::at((n + 1).ilog2(), 0.0, 2 * n + 1, 2 * n + 2));
     let nodes = (0..splits).map(split).chain((0..=splits).map(Node::Leaf)).collect();
     let tree = Tree::new(nodes, (0..=splits).map(f64::from).collect(), Output::One(0));
-    Forest::new(vec![tree], depth as usize, vec![0.0]).expect("a valid tree")
+    Forest::new(vec![tree; n_trees], depth as usize, vec![0.0]).expect("valid trees")
 }
 
 /// A pair that parts at every split meets at every leaf, and one that never parts meets at one leaf alone. The shape of
 /// the tree is the same, so the plan has to look at the background.
 #[test]
 fn pairs_cost_as_much_as_the_background_makes_them_meet() {
-    let forest = complete(8);
+    let forest = complete(8, 1);
     let seconds = |rows: Vec<f64>| {
         let explainer = explainer(&forest, &Players::single(8), &Matrix::new(rows, 8), None);
         explainer.plan(1000, Index::Shapley, Engine::Sparse).expect("a plan").seconds
@@ -31,4 +31,19 @@ fn pairs_cost_as_much_as_the_background_makes_them_meet() {
     assert!(parted > 4.0 * same, "{parted} s if half of the pairs part, {same} s if none does");
     assert!(sorted > 4.0 * same, "{sorted} s if half of the pairs part, {same} s if none does");
     assert!((0.5..=2.0).contains(&(sorted / parted)), "the order of rows matters: {sorted} s and {parted} s");
+}
+
+/// Tables of gigabytes are not made for a single call, however many rows it has, unless they are asked for.
+#[test]
+fn large_tables_are_not_made_for_one_call() {
+    let plan = |n_trees: usize, engine: Engine| {
+        let rows = Matrix::new((0..12 * 500).map(|i| f64::from(i % 7) - 3.0).collect(), 12);
+        let explainer = explainer(&complete(12, n_trees), &Players::single(12), &rows, None);
+        explainer.plan(10_000_000, Index::Shapley, engine).expect("a plan")
+    };
+    assert_eq!(plan(1, Engine::Auto).by_tables, 1);
+    let large = plan(8, Engine::Auto);
+    assert_eq!((large.by_tables, large.by_counts), (0, 8), "{}", large.reason);
+    assert!(large.reason.contains("too much"), "{}", large.reason);
+    assert_eq!(plan(8, Engine::Pattern).by_tables, 8);
 }
