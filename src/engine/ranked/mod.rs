@@ -23,11 +23,13 @@
 //! | `bits` | such a split, whose background rows are bits |
 //! | `leaf` | a leaf of such a split, by ranked counts of its own |
 //! | `meet` | a leaf of such a split, by the distinct patterns that meet |
-//! | `pass` | the tables that are built, used and dropped together, and the background counted for some of these at once |
+//! | `batch` | how a tree is divided into what is counted at once, and what stands together |
+//! | `pass` | the background is counted, and what rows read is worked out |
 //! | `worth` | what the distinct patterns of rows get at a split, and which pattern each row has |
 //! | `read` | some blocks of rows read what they get |
 //! | `pool` | arrays that are kept from pass to pass |
 
+mod batch;
 mod bits;
 #[cfg(test)]
 mod by_pairs;
@@ -60,12 +62,13 @@ use crate::job::Workers;
 use crate::memory::zeroed;
 use crate::simd::{ALIGNING, aligned, middling};
 use crate::sync::locked;
+use batch::Batch;
 use coefficients::{Coefficients, MOST_LARGE, MOST_OTHERS, MOST_PLAYERS, moment};
 use counts::Lane;
 use couple::MOST_OUTCOMES;
 use join::Rules;
 use layout::{Layout, Limits, Way};
-use pass::{Batch, Built, Ingredients, Room};
+use pass::{Built, Ingredients, Room};
 use pool::Pool;
 use read::{BLOCKS, Gathering, Read};
 use table::READERS;

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
+use super::batch::Batch;
 use super::layout::{Layout, Site, Step, Way};
-use super::pass::{Batch, Built, Walk};
+use super::pass::{Built, Walk};
 use super::walk::meets;
 use crate::engine::cells::CellMap;
 use crate::engine::codes::{BLOCK, CodedRows};
