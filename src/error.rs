@@ -53,14 +53,6 @@ pub enum Error {
         /// What is wrong with it.
         problem: String,
     },
-    /// The requested engine cannot explain this forest.
-    #[error("engine \"{engine}\" {why}")]
-    EngineCannot {
-        /// The engine's name, as [`Engine::name`](crate::Engine::name) gives it.
-        engine: &'static str,
-        /// Why not, and what to do.
-        why: String,
-    },
     /// The call needs the background's rows, but only their counts were kept.
     #[error(
         "only the counts of the background were kept, as it was too large or came in parts; give the rows again, or \

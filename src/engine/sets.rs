@@ -55,6 +55,13 @@ impl PlayerSet for u64 {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct WideSet(Box<[u64]>);
 
+impl WideSet {
+    /// A set whose player `64 i + j` is bit `j` of word `i`.
+    pub(super) fn of_words(words: Vec<u64>) -> Self {
+        Self(words.into())
+    }
+}
+
 impl PlayerSet for WideSet {
     fn empty(n: usize) -> Self {
         Self(vec![0; n.div_ceil(64)].into())

@@ -175,7 +175,7 @@ impl Explainer {
     /// Codes the background, and counts it right away if tables will surely be wanted or it is too large to keep.
     fn take_in(&mut self, rows: &Rows<'_>, job: &Job) -> Result<()> {
         let n = rows.len();
-        let keep = !self.wants_counts(n)? || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
+        let keep = !self.wants_counts(n) || CodedRows::bytes(&self.compiled.columns, n) <= self.memory_limit / 16;
         if keep {
             let codes = CodedRows::new(&self.compiled.columns, rows, &job.workers)?;
             self.change(|reference| reference.codes = Some(codes));
@@ -206,14 +206,14 @@ impl Explainer {
     }
 
     /// Whether tables will surely be wanted, so that the background is best counted right away.
-    fn wants_counts(&self, n: usize) -> Result<bool> {
-        Ok(self.compiled.all_tables && self.plan(n, Index::Shapley, Engine::Auto)?.has_tables())
+    fn wants_counts(&self, n: usize) -> bool {
+        self.compiled.all_tables && self.plan(n, Index::Shapley, Engine::Auto).has_tables()
     }
 
     /// Counts the rows that are kept, if tables will surely be wanted.
     pub(super) fn count_if_wanted(&self, job: &Job) -> Result<()> {
         if let Some((reference, codes)) = self.reference().and_then(|r| Some((r, r.codes()?)))
-            && self.wants_counts(codes.len())?
+            && self.wants_counts(codes.len())
         {
             reference.counts(self.patterns(job), job)?;
         }

@@ -178,8 +178,9 @@ impl Explainer {
         Ok(())
     }
 
-    /// How a call with that many rows would be carried out, and why; an error if the engine cannot do it.
-    pub fn plan(&self, n_rows: usize, index: Index, engine: Engine) -> Result<Plan> {
+    /// How a call with that many rows would be carried out, and why.
+    #[must_use]
+    pub fn plan(&self, n_rows: usize, index: Index, engine: Engine) -> Plan {
         let (counted, kept) = match &self.absent {
             Absent::Background(reference) => (reference.counted().is_some(), reference.codes()),
             Absent::Cover { .. } => (true, None),
@@ -198,7 +199,7 @@ impl Explainer {
         let only_counts = counted && kept.is_none() && now.background > 0;
         if engine == Engine::Auto && only_counts && !now.built {
             let reason = "only the background's counts were kept, and they serve tables alone".into();
-            return Ok(Plan { engine, reason, ..Plan::new(&self.compiled, Engine::Pattern, &now)? });
+            return Plan { engine, reason, ..Plan::new(&self.compiled, Engine::Pattern, &now) };
         }
         Plan::new(&self.compiled, engine, &now)
     }
@@ -207,7 +208,7 @@ impl Explainer {
     /// `(rows, players, players, outputs)` for an index of pairs.
     pub fn explain(&self, rows: &Rows<'_>, index: Index, engine: Engine, job: &Job) -> Result<Vec<f64>> {
         rows.expect_width(Argument::Data, self.forest.n_features())?;
-        self.carry_out(&self.plan(rows.len(), index, engine)?, rows, job)
+        self.carry_out(&self.plan(rows.len(), index, engine), rows, job)
     }
 
     /// Like [`explain`](Self::explain), by a plan that [`plan`](Self::plan) of this explainer made for as many rows.

@@ -68,7 +68,7 @@ impl Explainer {
         let step = (CHUNK / out.len().max(1)).max(1);
         for start in (0..rows.len()).step_by(step) {
             let some = source.slice(start, rows.len().min(start + step));
-            let plan = self.plan(some.len(), index, Engine::Pattern)?;
+            let plan = self.plan(some.len(), index, Engine::Pattern);
             let values = self.run(&plan, some, None, job)?;
             for (row, values) in (start..).zip(values.chunks_exact(out.len().max(1))) {
                 let share = weight(row) / total;

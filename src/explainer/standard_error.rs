@@ -44,7 +44,7 @@ impl Explainer {
         let step = background.rows.len().div_ceil(OWN_ROWS);
         let own = background.rows.select((0..background.rows.len()).step_by(step));
         let rows = rows.map_or_else(|| RowSource::from(&own), RowSource::from);
-        let plan = self.plan(rows.len(), index, Engine::Counts)?;
+        let plan = self.plan(rows.len(), index, Engine::Counts);
         let mut spread = Spread::default();
         for part in 0..n_parts {
             let some = Part::new(&background, part, n_parts);

@@ -13,11 +13,9 @@ pub(super) fn exception(py: Python<'_>, error: &Error) -> PyErr {
         Error::Node { .. } | Error::Forest { .. } | Error::Range { .. } | Error::Saved { .. } => {
             ours(py, "ModelError", message)
         }
-        Error::Columns { .. }
-        | Error::Input { .. }
-        | Error::EngineCannot { .. }
-        | Error::OnlyCounts
-        | Error::Unrelated => ours(py, "InputError", message),
+        Error::Columns { .. } | Error::Input { .. } | Error::OnlyCounts | Error::Unrelated => {
+            ours(py, "InputError", message)
+        }
         Error::Memory { .. } => PyMemoryError::new_err(message),
         // Only the caller's own signal or progress callback cancels, and each has raised its own exception by then.
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),

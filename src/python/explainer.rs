@@ -178,7 +178,7 @@ impl PyExplainer {
         let threads = positive(py, "n_threads", n_threads)?;
         let rows = rows.rows(py)?;
         let explainer = &self.explainer;
-        let plan = guarded(py, || explainer.plan(rows.len(), index, engine))?;
+        let plan = guarded(py, || Ok(explainer.plan(rows.len(), index, engine)))?;
         // Short work needs no other thread, neither to share it nor to wait for Ctrl-C meanwhile.
         let effort = if plan.seconds > SHORT { Effort::Long(threads) } else { Effort::Short };
         let values = run(py, effort, progress.as_ref(), |job| explainer.carry_out(&plan, &rows, job))?;
@@ -246,7 +246,7 @@ impl PyExplainer {
     /// How a call with that many rows would be carried out, and why.
     fn plan(&self, py: Python<'_>, n_rows: usize, index: &str, engine: &str) -> PyResult<PyPlan> {
         let (index, engine) = (index_named(py, index)?, engine_named(py, engine)?);
-        guarded(py, || self.explainer.plan(n_rows, index, engine)).map(PyPlan::from)
+        guarded(py, || Ok(self.explainer.plan(n_rows, index, engine))).map(PyPlan::from)
     }
 
     /// The sets of up to `order` players that share a path: (sets, order), with -1 in unused places.

@@ -99,7 +99,7 @@ fn assert_any_cut_is_the_same(c: &mut Choices, case: &Case) {
                     assert_same(&got, &want, &format!("{index:?} by {engine:?}"));
                     let usual = explain(engine, &direct, &case.x, index, 1);
                     assert_close(&got, &usual, 5.0 * LARGEST_VALUE, &format!("{index:?} by {engine:?}, directly"));
-                    let plan = direct.plan(case.x.len, index, engine).expect("it was carried out");
+                    let plan = direct.plan(case.x.len, index, engine);
                     if engine == Engine::Pattern && plan.by_tables == case.forest.trees().len() {
                         assert_same(&got, &usual, &format!("{index:?} by tables, directly"));
                     }

@@ -1,4 +1,4 @@
-//! Paths of 1 to 40 players: every engine against the definition, and against the others.
+//! Paths of 1 to 600 players: every engine against the definition, and against the others.
 
 use arborshap::forest::{Node, Output, Split, Tree};
 use arborshap::{Engine, Forest, Index, Job, Players};
@@ -98,7 +98,35 @@ proptest! {
     }
 }
 
-/// Every number of players, every index and every engine, against what each pair of rows gets at each leaf.
+/// Compares every engine with what each pair of rows gets at each leaf of some trees with so many players on a path.
+fn check_long_paths(c: &mut Choices, n_features: usize, depth: usize, width: usize, indices: &[Index]) {
+    let trees: Vec<Caterpillar> = (0..=n_features % 2).map(|_| Caterpillar::new(c, n_features, depth, width)).collect();
+    let all = trees.iter().map(Caterpillar::tree).collect();
+    let Case { forest, x, z, weights, .. } = rows_of(c, all, n_features, width, 4, 9);
+    let total: f64 = weights.as_ref().map_or(9.0, |weights| weights.iter().sum());
+    let share = |z: usize| weights.as_ref().map_or(1.0, |weights| weights[z]) / total;
+    let halves: Vec<u32> = (0..n_features as u32).map(|feature| feature / 2).collect();
+    let grouped = Players::grouped(halves, n_features.div_ceil(2)).expect("a map in range");
+    for players in [Players::single(n_features), grouped] {
+        let explainer = explainer(&forest, &players, &z, weights.as_deref());
+        for &index in indices {
+            let cells = players.count().pow(index.order()) * width;
+            let mut want = vec![0.0; x.len * cells];
+            for (row, want) in want.chunks_exact_mut(cells).enumerate() {
+                for (tree, other) in trees.iter().flat_map(|tree| (0..z.len).map(move |other| (tree, other))) {
+                    let (ours, theirs) = (|f| x.rows().get(row, f), |f| z.rows().get(other, f));
+                    tree.add_against(index, ours, (theirs, share(other)), &players, want);
+                }
+            }
+            for engine in ENGINES {
+                let got = explain(engine, &explainer, &x, index, 1);
+                assert_close(&got, &want, SCALE, &format!("{n_features} features, {index:?} by {engine:?}"));
+            }
+        }
+    }
+}
+
+/// Every number of players, every index and every engine.
 #[test]
 fn one_to_forty_players_on_a_path() {
     let mut c = Choices::fixed(41, 500_000);
@@ -106,28 +134,43 @@ fn one_to_forty_players_on_a_path() {
         // Many outputs of many pairs take a while; bushy trees have them.
         let (widths, depth) = (if n_features <= 14 { [1, 3, 11] } else { [1, 1, 2] }, n_features + c.below(8));
         let width = c.of(&widths);
-        let trees: Vec<Caterpillar> =
-            (0..=n_features % 2).map(|_| Caterpillar::new(&mut c, n_features, depth, width)).collect();
-        let all = trees.iter().map(Caterpillar::tree).collect();
-        let Case { forest, x, z, weights, .. } = rows_of(&mut c, all, n_features, width, 4, 9);
-        let total: f64 = weights.as_ref().map_or(9.0, |weights| weights.iter().sum());
-        let share = |z: usize| weights.as_ref().map_or(1.0, |weights| weights[z]) / total;
-        let halves: Vec<u32> = (0..n_features as u32).map(|feature| feature / 2).collect();
-        let grouped = Players::grouped(halves, n_features.div_ceil(2)).expect("a map in range");
-        for players in [Players::single(n_features), grouped] {
-            let explainer = explainer(&forest, &players, &z, weights.as_deref());
-            for index in INDICES {
-                let cells = players.count().pow(index.order()) * width;
-                let mut want = vec![0.0; x.len * cells];
-                for (row, want) in want.chunks_exact_mut(cells).enumerate() {
-                    for (tree, other) in trees.iter().flat_map(|tree| (0..z.len).map(move |other| (tree, other))) {
-                        let (ours, theirs) = (|f| x.rows().get(row, f), |f| z.rows().get(other, f));
-                        tree.add_against(index, ours, (theirs, share(other)), &players, want);
-                    }
-                }
-                for engine in ENGINES {
-                    let got = explain(engine, &explainer, &x, index, 1);
-                    assert_close(&got, &want, SCALE, &format!("{n_features} features, {index:?} by {engine:?}"));
+        check_long_paths(&mut c, n_features, depth, width, &INDICES);
+    }
+}
+
+/// Patterns of one word, of two and of eight, and paths with more players than ranked counts can have.
+#[test]
+fn more_players_than_a_word_has_bits() {
+    let mut c = Choices::fixed(42, 2_000_000);
+    for n_features in [63, 64, 65, 66, 126, 127, 128, 129, 200, 510, 511, 512, 600] {
+        let (width, depth) = (1 + n_features % 2, n_features + c.below(8));
+        check_long_paths(&mut c, n_features, depth, width, &[Index::Shapley, Index::Banzhaf]);
+    }
+    for n_features in [66, 130] {
+        check_long_paths(&mut c, n_features, n_features + 3, 1, &[Index::Taylor, Index::Interaction]);
+    }
+}
+
+/// Such paths in trees that also have short ones, and with many rows: those of any batch get the same bits.
+#[test]
+fn long_paths_beside_short_ones() {
+    for (seed, n_features, n, m) in [(0, 90, 300, 250), (1, 160, 140, 700)] {
+        let mut c = Choices::fixed(43 + seed, 3_000_000);
+        let long = Caterpillar::new(&mut c, n_features, n_features + 20, 1).tree();
+        let trees = vec![long, bushy_parts(&mut c, n_features, 1, 80).tree()];
+        let mut case = rows_of(&mut c, trees, n_features, 1, n, m);
+        for weighted in [false, true] {
+            case.weights = weighted.then(|| (0..m).map(|row| 0.5 + (row % 3) as f64).collect());
+            let explainer = case.explainer();
+            for index in [Index::Shapley, Index::Banzhaf] {
+                let want = explain(Engine::Traversal, &explainer, &case.x, index, 2);
+                let got = explain(Engine::Counts, &explainer, &case.x, index, 2);
+                assert_close(&got, &want, SCALE, &format!("{index:?}, weights: {weighted}"));
+                let cells = got.len() / n;
+                for (start, len) in [(0, 1), (127, 13)] {
+                    let rows: Vec<usize> = (start..start + len).collect();
+                    let some = explain(Engine::Counts, &explainer, &case.x.select(&rows), index, 1);
+                    assert_same(&some, &got[start * cells..][..len * cells], &format!("{index:?}, from {start}"));
                 }
             }
         }

@@ -102,7 +102,7 @@ fn paths_of_any_number_of_players() {
 #[test]
 fn long_paths_by_ranked_counts() {
     let mut c = Choices::fixed(5, 10_000);
-    for d in [31, 32, 33, 45, 63, 64] {
+    for d in [31, 32, 33, 45, 63, 64, 65, 127, 128, 300] {
         let splits: Vec<_> = (0..d as u32).map(|f| (f, 0.5, false)).collect();
         let values = (0..=d).map(|i| (i * i % 7) as f64 - 2.0).collect();
         let forest = Forest::new(vec![chain(&splits, values)], d, vec![0.0]).expect("a valid chain");

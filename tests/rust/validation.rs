@@ -304,25 +304,11 @@ fn a_plan_is_for_its_number_of_rows() {
     let (cells, job) = ([0.0; 6], Job::new(1));
     let rows = Rows::new(&cells[..], 3, 2).expect("cells enough");
     let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
-    let plan = explainer.plan(3, Index::Shapley, Engine::Auto).expect("a plan");
+    let plan = explainer.plan(3, Index::Shapley, Engine::Auto);
     let values = explainer.explain(&rows, Index::Shapley, Engine::Auto, &job).expect("values");
     assert_eq!(explainer.carry_out(&plan, &rows, &job), Ok(values));
-    let one = explainer.plan(1, Index::Banzhaf, Engine::Auto).expect("a plan").reason;
+    let one = explainer.plan(1, Index::Banzhaf, Engine::Auto).reason;
     assert!(one.starts_with("2 of 2 trees") && one.contains("for 1 row and 3 background rows"), "{one}");
     let problem = input_error(explainer.carry_out(&plan, &rows.slice(0, 2), &job));
     assert_eq!(problem, "the plan is for 3 rows, but 2 are given");
-}
-
-/// Errors have fields, so that a caller need not read messages.
-#[test]
-fn an_engine_that_cannot_says_which() {
-    let nodes = (0..70).flat_map(|i| [Node::Split(Split::at(i, 0.0, 2 * i + 1, 2 * i + 2)), Node::Leaf(0)]);
-    let tree = Tree::new(nodes.chain([Node::Leaf(1)]).collect(), vec![0.0, 1.0], Output::One(0));
-    let forest = Forest::new(vec![tree], 70, vec![0.0]).expect("a chain");
-    let (cells, job) = ([0.0; 70], Job::new(1));
-    let rows = Rows::new(&cells[..], 1, 70).expect("a row");
-    let explainer = Explainer::builder(&forest).background(&rows).build(&job).expect("a valid case");
-    let error = explainer.explain(&rows, Index::Shapley, Engine::Sparse, &job).expect_err("too many players");
-    assert!(matches!(error, Error::EngineCannot { engine: "sparse", .. }), "{error:?}");
-    assert!(error.to_string().starts_with("engine \"sparse\""), "{error}");
 }

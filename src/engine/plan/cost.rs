@@ -3,8 +3,8 @@
 //! Prices were measured on one core of a 2023 server; only their ratios matter for the choice.
 
 use super::Circumstances;
-use crate::engine::compiled::{Compiled, CompiledTree, MAX_PLAYERS, Shape};
-use crate::engine::ranked::{GROUP, most_others, most_players};
+use crate::engine::compiled::{Compiled, CompiledTree, Shape};
+use crate::engine::ranked::{GROUP, MOST_ON_PATH, most_others, most_players};
 use crate::index::Index;
 
 /// Nanoseconds.
@@ -86,8 +86,6 @@ const COUNT_BYTES: f64 = 16.0;
 pub(super) struct Costs {
     /// Trees that can have tables.
     pub(super) fit: usize,
-    /// Trees with too many players on a path for sparse pairs.
-    pub(super) wide: usize,
     /// The trees that can have tables, by tables.
     pub(super) tables: f64,
     /// The part of that which every call costs, even if the tables exist already.
@@ -119,7 +117,6 @@ impl Costs {
         let count_bytes = if now.background == 0 { 0.0 } else { COUNT_BYTES * entries };
         Self {
             fit: can().count(),
-            wide: compiled.trees.iter().filter(|tree| tree.max_path > MAX_PLAYERS).count(),
             tables,
             look,
             table_bytes,
@@ -214,9 +211,9 @@ fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
     price::WALK * now.rows as f64 * now.background as f64 * 2.0 * tree.shape.meets * now.meets
 }
 
-/// A tree, by ranked counts. There are none without a background, and where a pattern takes more than a machine word.
+/// A tree, by ranked counts. There are none without a background, and where a path has too many players.
 fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f64 {
-    if now.background == 0 || tree.max_path > MAX_PLAYERS {
+    if now.background == 0 || tree.max_path > MOST_ON_PATH {
         return of_pairs(tree, now);
     }
     let (n, m) = (now.rows as f64, now.background as f64);
@@ -268,7 +265,7 @@ fn of_pairs(tree: &CompiledTree, now: &Circumstances) -> f64 {
     let (n, m) = (now.rows as f64, now.background as f64);
     let Shape { leaves, players, .. } = tree.shape;
     let meets = tree.shape.meets * now.meets;
-    if now.background == 0 || tree.max_path > MAX_PLAYERS {
+    if now.background == 0 {
         return of_walk(tree, now);
     }
     let width = tree.width as f64;

@@ -1,10 +1,10 @@
 //! Which engine explains which trees.
 //!
 //! Four ways compute the same numbers. *Tables* cost n + m and are kept, but a table has $2^k$ entries for a path with k
-//! players. Ranked *counts* cost n + m too, for paths of up to 64 players, and are made anew for every call. *Sparse* pairs
-//! cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* has no limit at all; without
-//! a background, it is one walk of each tree for a block of rows, and there are neither counts nor pairs. `cost` estimates
-//! what each way would take; this file chooses.
+//! players. Ranked *counts* cost n + m too, except at splits with many players, and are made anew for every call. *Sparse*
+//! pairs cost n * m: one bit per pair and node, and more only where a pair meets at a leaf. The *walk* is taken if it is asked
+//! for; without a background, it is one walk of each tree for a block of rows, and there are neither counts nor pairs. `cost`
+//! estimates what each way would take; this file chooses.
 
 mod cost;
 mod words;
@@ -12,9 +12,8 @@ mod words;
 use cost::Costs;
 use words::{Bytes, Count, Time};
 
-use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS};
-use super::ranked::{ROUND_BYTES, sum_bytes};
-use crate::error::{Error, Result};
+use super::compiled::{Compiled, CompiledTree};
+use super::ranked::{MOST_ON_PATH, ROUND_BYTES, sum_bytes};
 use crate::index::Index;
 
 /// Which way a caller asks for.
@@ -49,10 +48,6 @@ impl Engine {
             Self::Counts => "counts",
             Self::Sparse => "sparse",
         }
-    }
-
-    fn cannot(self, why: impl Into<String>) -> Error {
-        Error::EngineCannot { engine: self.name(), why: why.into() }
     }
 }
 
@@ -119,8 +114,8 @@ pub(crate) enum Way {
     Walk,
 }
 
-/// How the trees are explained that can have tables, and how the others; those with too many players for a machine word
-/// are walked.
+/// How the trees are explained that can have tables, and how the others; those with too many players for ranked counts go
+/// pair by pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ways {
     pub(crate) fit: Way,
@@ -128,14 +123,14 @@ pub(crate) struct Ways {
 }
 
 impl Plan {
-    /// The plan for a call, or an error that says why the requested engine cannot do it.
-    pub(crate) fn new(compiled: &Compiled, engine: Engine, now: &Circumstances) -> Result<Self> {
+    /// The plan for a call.
+    pub(crate) fn new(compiled: &Compiled, engine: Engine, now: &Circumstances) -> Self {
         if now.built && matches!(engine, Engine::Auto | Engine::Pattern) && compiled.all_tables {
             // A service explains one row after another this way: nothing else needs to be looked at.
-            return Ok(Self::from_tables(compiled, engine, now));
+            return Self::from_tables(compiled, engine, now);
         }
         let costs = Costs::new(compiled, now);
-        let (ways, reason) = choose(compiled, engine, now, &costs)?;
+        let (ways, reason) = choose(compiled, engine, now, &costs);
         let fit = match ways.fit {
             Way::Tables => costs.tables,
             Way::Counts => costs.counts,
@@ -173,7 +168,7 @@ impl Plan {
         if plan.by_counts > 0 {
             plan.bytes += ROUND_BYTES + sum_bytes(compiled, now.index, now.rows, now.background);
         }
-        Ok(plan)
+        plan
     }
 
     /// The plan if all trees have tables already.
@@ -203,40 +198,34 @@ impl Plan {
     pub(crate) fn way(&self, tree: &CompiledTree) -> Way {
         if tree.can_have_tables() {
             self.ways.fit
-        } else if tree.max_path > MAX_PLAYERS {
-            Way::Walk
         } else {
-            self.ways.rest
+            match self.ways.rest {
+                Way::Counts if tree.max_path > MOST_ON_PATH => Way::Pairs,
+                way => way,
+            }
         }
     }
 }
 
 const ALREADY: &str = "the tables are there already";
 
-/// The ways to take, and why; or an error that says why the requested engine cannot do it.
-fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Costs) -> Result<(Ways, String)> {
+/// The ways to take, and why.
+fn choose(compiled: &Compiled, engine: Engine, now: &Circumstances, costs: &Costs) -> (Ways, String) {
     let n_trees = compiled.trees.len();
     let all = |way: Way| Ways { fit: way, rest: way };
     // Without a background there is nothing to count: trees without tables are walked.
     let counts = if now.background > 0 { Way::Counts } else { Way::Walk };
     match engine {
-        Engine::Traversal => Ok((all(Way::Walk), "the traversal was asked for".into())),
-        Engine::Sparse if costs.wide > 0 => Err(engine.cannot(format!(
-            "holds up to {MAX_PLAYERS} players on a path, but {} of {n_trees} trees have more; use \"auto\" or \
-             \"traversal\"",
-            costs.wide
-        ))),
-        Engine::Sparse if now.background == 0 => {
-            Ok((all(Way::Walk), "there is no background to pair rows with".into()))
-        }
-        Engine::Sparse => Ok((all(Way::Pairs), "sparse pairs were asked for".into())),
-        Engine::Counts => Ok((all(counts), "ranked counts were asked for".into())),
+        Engine::Traversal => (all(Way::Walk), "the traversal was asked for".into()),
+        Engine::Sparse if now.background == 0 => (all(Way::Walk), "there is no background to pair rows with".into()),
+        Engine::Sparse => (all(Way::Pairs), "sparse pairs were asked for".into()),
+        Engine::Counts => (all(counts), "ranked counts were asked for".into()),
         // Which way a tree goes must not depend on the number of rows.
         Engine::Pattern => {
             let fit = if costs.countable { Way::Tables } else { counts };
-            Ok((Ways { fit, rest: counts }, "the pattern engine was asked for".into()))
+            (Ways { fit, rest: counts }, "the pattern engine was asked for".into())
         }
-        Engine::Auto => Ok(cheapest(n_trees, now, costs)),
+        Engine::Auto => cheapest(n_trees, now, costs),
     }
 }
 

@@ -5,14 +5,13 @@
 //! player? Then a few ANDs find the rows that meet a set S, and counting bits says how many of them fail a player. The words
 //! are sorted by the number of failed players, because a row that fails more players than there are outside S cannot meet S.
 
-use super::distinct::Word;
+use super::distinct::{Bits, Word};
 use super::join::Rules;
 use super::layout::Site;
 use super::table::Values;
 use super::walk::class;
 use super::worth::Worth;
 use crate::engine::codes::SET;
-use crate::engine::compiled::MAX_PLAYERS;
 use crate::simd::{Aligned, bits};
 
 /// Words that are worked on together.
@@ -32,7 +31,9 @@ pub(super) struct BitRows<P> {
     /// The rows in words, each filled up with patterns that fail everybody.
     sorted: Vec<[P; SET]>,
     /// How many players the rows of a word fail, and their class.
-    kinds: Vec<(u8, u8)>,
+    kinds: Vec<(u16, u8)>,
+    /// Where the next row of each kind is put.
+    next: Vec<u32>,
     /// The groups of words that hold all rows which fail at most so many players.
     ends: Vec<usize>,
     /// The bits that stand for rows.
@@ -54,6 +55,7 @@ impl<P: Word> BitRows<P> {
         Self {
             sorted: Vec::new(),
             kinds: Vec::new(),
+            next: Vec::new(),
             ends: Vec::new(),
             rows: Vec::new(),
             fails: Vec::new(),
@@ -101,8 +103,9 @@ impl<P: Word> BitRows<P> {
     #[inline(always)]
     fn sort(&mut self, others: usize, z: &[P]) {
         let kind = |p: P| p.lowest(others).size() * CLASSES + class(p, others as u32);
-        let mut next = [0_u32; CLASSES * (MAX_PLAYERS + 1)];
-        let next = &mut next[..CLASSES * (others + 1)];
+        let next = &mut self.next;
+        next.clear();
+        next.resize(CLASSES * (others + 1), 0);
         for &p in z {
             next[kind(p)] += 1;
         }
@@ -111,7 +114,7 @@ impl<P: Word> BitRows<P> {
         for (kind, next) in next.iter_mut().enumerate() {
             let words = (*next as usize).div_ceil(SET);
             *next = (self.kinds.len() * SET) as u32;
-            self.kinds.resize(self.kinds.len() + words, ((kind / CLASSES) as u8, (kind % CLASSES) as u8));
+            self.kinds.resize(self.kinds.len() + words, ((kind / CLASSES) as u16, (kind % CLASSES) as u8));
             if kind % CLASSES + 1 == CLASSES {
                 self.ends.push(self.kinds.len().div_ceil(WORDS));
             }
@@ -144,9 +147,8 @@ impl<P: Word> BitRows<P> {
         coefficients.begin(others, *groups);
         sums.clear();
         sums.resize((others + 2) * TARGETS, Weights::default());
-        for (set, numbers) in sets.iter().zip(numbers) {
-            let failed = set.word();
-            let s = failed.count_ones() as usize;
+        for (&failed, numbers) in sets.iter().zip(numbers) {
+            let s = failed.size();
             // A row that meets the set fails at most all players outside it.
             meet(&rows[..ends[others - s]], fails, *groups, failed, met);
             if met.is_empty() {
@@ -162,7 +164,7 @@ impl<P: Word> BitRows<P> {
             for targets in targets.chunks(TARGETS) {
                 macro_rules! with {
                     ($n:literal) => {{
-                        let mut row: Row<'_, $n> = Row {
+                        let mut row: Row<'_, P, $n> = Row {
                             failed,
                             own,
                             others,
@@ -191,7 +193,7 @@ impl<P: Word> BitRows<P> {
 
 /// Finds the rows that fail none of some players, in groups of words; groups without such rows are left out.
 #[inline(always)]
-fn meet(rows: &[Words], fails: &[Words], groups: usize, players: u64, met: &mut Vec<(usize, Words)>) {
+fn meet<P: Word>(rows: &[Words], fails: &[Words], groups: usize, players: P, met: &mut Vec<(usize, Words)>) {
     met.clear();
     for (group, rows) in rows.iter().enumerate() {
         let (mut left, mut any) = (**rows, 0);
@@ -210,27 +212,10 @@ fn meet(rows: &[Words], fails: &[Words], groups: usize, players: u64, met: &mut 
     }
 }
 
-/// The positions of the bits of a word.
-struct Bits(u64);
-
-impl Iterator for Bits {
-    type Item = usize;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<usize> {
-        if self.0 == 0 {
-            return None;
-        }
-        let bit = self.0.trailing_zeros() as usize;
-        self.0 &= self.0 - 1;
-        Some(bit)
-    }
-}
-
 /// Rows that fail the same players, with what they need for `N` classes and outputs.
-struct Row<'a, const N: usize> {
+struct Row<'a, P, const N: usize> {
     /// The other players that they fail.
-    failed: u64,
+    failed: P,
     own: usize,
     others: usize,
     met: &'a [(usize, Words)],
@@ -241,11 +226,11 @@ struct Row<'a, const N: usize> {
     starts: [usize; N],
 }
 
-impl<const N: usize> Row<'_, N> {
+impl<P: Word, const N: usize> Row<'_, P, N> {
     /// Writes what the rows get, position by position.
     #[inline(always)]
     fn gains(&self, sums: &mut [Weights], out: &mut [f64]) {
-        let passed = !self.failed & ((1 << self.others) - 1);
+        let passed = self.failed.all_but(self.others);
         let mut players = Bits(passed);
         while let Some(first) = players.next() {
             // Two players at a time share what they read.
@@ -372,7 +357,7 @@ impl WordCoefficients {
 
     /// Where the coefficients of rows that are in a class and fail `s` other players begin, output after output.
     #[inline(always)]
-    fn start(&mut self, class: usize, s: usize, values: &[Values], kinds: &[(u8, u8)], rules: &Rules) -> usize {
+    fn start(&mut self, class: usize, s: usize, values: &[Values], kinds: &[(u16, u8)], rules: &Rules) -> usize {
         let slot = class * (self.others + 1) + s;
         if let Some(start) = self.starts[slot] {
             return start;

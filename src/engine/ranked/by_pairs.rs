@@ -16,7 +16,7 @@ impl Random {
 
     /// An index at a split: few or many other players that are failed, and a class that the split can have.
     pub(super) fn index(&mut self, site: &Site) -> u128 {
-        let wide = |random: &mut Self| u128::from(random.next()) | u128::from(random.next()) << 40;
+        let wide = |random: &mut Self| (0..3).fold(0, |wide, _| wide << 43 | u128::from(random.next()));
         let failed = match self.next() % 3 {
             0 => wide(self) & wide(self) & wide(self),
             1 => wide(self) & wide(self),

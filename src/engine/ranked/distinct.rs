@@ -13,9 +13,29 @@ pub(super) trait Word: Pattern {
     fn lowest(self, bits: usize) -> Self;
     /// Eight bits, the lowest first.
     fn byte(self, at: usize) -> usize;
+    /// The lowest 64 bits.
     fn word(self) -> u64;
     fn size(self) -> usize;
     fn is_disjoint(self, other: Self) -> bool;
+    /// Those of the lowest bits that are not set.
+    fn all_but(self, bits: usize) -> Self;
+    /// The lowest bit that is set.
+    fn first(self) -> Option<usize>;
+    fn without_first(self) -> Self;
+}
+
+/// The positions of the bits of a pattern.
+pub(super) struct Bits<P>(pub(super) P);
+
+impl<P: Word> Iterator for Bits<P> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let first = self.0.first()?;
+        self.0 = self.0.without_first();
+        Some(first)
+    }
 }
 
 macro_rules! word {
@@ -50,6 +70,18 @@ macro_rules! word {
             #[inline(always)]
             fn is_disjoint(self, other: Self) -> bool {
                 self & other == 0
+            }
+            #[inline(always)]
+            fn all_but(self, bits: usize) -> Self {
+                (!self).lowest(bits)
+            }
+            #[inline(always)]
+            fn first(self) -> Option<usize> {
+                (self != 0).then_some(self.trailing_zeros() as usize)
+            }
+            #[inline(always)]
+            fn without_first(self) -> Self {
+                self & self.wrapping_sub(1)
             }
         }
     };

@@ -16,34 +16,40 @@ use super::table::Values;
 use super::walk::class;
 use super::worth::Worth;
 use crate::engine::codes::BLOCK;
-use crate::engine::compiled::MAX_PLAYERS;
 use crate::index::{Index, Pairs, Singles};
 use crate::weights::Weights;
 
-/// What pairs of patterns get by the sizes of their sets, `stride` per number of players that the row fails.
+/// What pairs of patterns get by the sizes of their sets, one list for each number of players that the row fails.
 pub(super) struct Rules {
     pub(super) order: u32,
+    /// For an index of players, and for one of pairs.
     singles: Vec<Singles>,
     pairs: Vec<Pairs>,
-    stride: usize,
+    /// The most players of a path.
+    pub(super) most: usize,
     coefficients: Coefficients<{ moment::SINGLE }>,
     /// Leaves of up to this many players are worked out by ranked counts of their own.
     counted: usize,
 }
 
 impl Rules {
-    /// For patterns of all sizes.
-    pub(super) fn new(index: Index, counted: usize) -> Self {
-        let most = MAX_PLAYERS;
+    /// For paths of up to `most` players.
+    pub(super) fn new(index: Index, counted: usize, most: usize) -> Self {
         let w = Weights::up_to(most);
         let sizes = || (0..=most).flat_map(|s| (0..=most).map(move |j| (j, s))).map(|(j, s)| (j, j + s));
         // Two disjoint sets have at most all players.
         let of = |(x, xz): (usize, usize)| if xz <= most { (x, xz) } else { (0, 0) };
+        let (mut singles, mut pairs) = (Vec::new(), Vec::new());
+        if index.order() == 1 {
+            singles.extend(sizes().map(of).map(|(x, xz)| index.singles(&w, x, xz)));
+        } else {
+            pairs.extend(sizes().map(of).map(|(x, xz)| index.pairs(&w, x, xz)));
+        }
         Self {
             order: index.order(),
-            singles: sizes().map(of).map(|(x, xz)| index.singles(&w, x, xz)).collect(),
-            pairs: sizes().map(of).map(|(x, xz)| index.pairs(&w, x, xz)).collect(),
-            stride: most + 1,
+            singles,
+            pairs,
+            most,
             coefficients: Coefficients::new(index),
             counted: if index.order() == 1 { counted } else { 0 },
         }
@@ -54,13 +60,13 @@ impl Rules {
     /// What single players get if the row fails `s` of them, by the number that the background row fails.
     #[inline(always)]
     pub(super) fn singles(&self, s: usize) -> &[Singles] {
-        &self.singles[s * self.stride..][..self.stride]
+        &self.singles[s * (self.most + 1)..][..=self.most]
     }
 
     /// The same for pairs of players.
     #[inline(always)]
     pub(super) fn pairs(&self, s: usize) -> &[Pairs] {
-        &self.pairs[s * self.stride..][..self.stride]
+        &self.pairs[s * (self.most + 1)..][..=self.most]
     }
 }
 
@@ -249,6 +255,7 @@ impl<P: Word, L: Lane> Default for Room<P, L> {
 mod tests {
     use super::*;
     use crate::engine::ranked::by_pairs::{Random, by_pairs};
+    use crate::engine::ranked::wide::Wide;
 
     /// Compares what rows get at a split with all pairs, and with the same row alone.
     fn check<P: Word + TryFrom<u128>, L: Lane>(others: u32, own: u32, fresh: bool, outputs: usize, counted: usize) {
@@ -263,7 +270,7 @@ mod tests {
             rows.iter().map(|&index| P::try_from(index).ok().expect("an index that fits")).collect()
         });
         for index in [Index::Shapley, Index::Banzhaf] {
-            let rules = Rules::new(index, counted);
+            let rules = Rules::new(index, counted, others as usize + 1);
             let joined = Joined {
                 site: &site,
                 values: &values,
@@ -304,6 +311,9 @@ mod tests {
         }
         check::<u128, u16>(41, 40, false, 2, 0);
         check::<u128, u16>(63, 63, true, 1, 0);
+        check::<u128, u16>(126, 70, false, 1, 0);
+        check::<Wide, u16>(20, 7, false, 1, 0);
+        check::<Wide, u16>(126, 64, false, 2, 0);
     }
 
     #[test]
@@ -313,6 +323,9 @@ mod tests {
             check::<u32, f64>(12, 7, false, 1, counted);
             check::<u32, f64>(18, 2, false, 3, counted);
             check::<u128, f64>(63, 20, false, 1, counted);
+            check::<u128, f64>(125, 124, true, 2, counted);
+            check::<Wide, f64>(17, 3, true, 1, counted);
+            check::<Wide, f64>(110, 65, false, 1, counted);
         }
         check::<u32, u16>(15, 9, false, 2, 22);
     }

@@ -88,7 +88,7 @@ impl Site {
         if self.fresh { 2 } else { 3 }
     }
 
-    /// How many entries the split's table has.
+    /// How many entries the split's table has; there must be few enough players for one.
     pub(super) fn entries(&self) -> usize {
         self.classes() << self.others
     }
@@ -111,7 +111,7 @@ pub(super) struct Item {
     /// The split where rows find the index.
     pub(super) root: u32,
     pub(super) couple: Option<Couple>,
-    /// How many entries its table has.
+    /// How many entries its table has, if there is one.
     pub(super) entries: usize,
 }
 
@@ -244,7 +244,8 @@ impl Layout {
                 self.items[Way::Ranked as usize].push(Item { root, couple: Some(couple), entries });
             } else if let Some(way) = site.way.filter(|_| is_single[n]) {
                 site.item = Some(way);
-                self.items[way as usize].push(Item { root, couple: None, entries: site.entries() });
+                let entries = if way == Way::Joined { 0 } else { site.entries() };
+                self.items[way as usize].push(Item { root, couple: None, entries });
             }
         }
         let ends = self.items.each_ref().map(|items| items.len() as u32);

@@ -8,7 +8,6 @@ use super::distinct::Word;
 use super::join::Rules;
 use super::read::pair;
 use crate::engine::codes::{SET, bits};
-use crate::engine::compiled::MAX_PLAYERS;
 
 /// Background patterns are sorted by this many players nearest to the root.
 const NEAR: usize = 6;
@@ -118,13 +117,13 @@ impl<P: Word> Meeting<P> {
         macro_rules! by_bytes {
             ($($n:literal)*) => { match players.div_ceil(8) {
                 $(..=$n => self.singles::<$n>(s, rules, out),)*
-                _ => unreachable!("a pattern has at most 64 players"),
+                _ => unreachable!("no pattern has more players"),
             } };
         }
         if rules.order == 2 {
             self.pairs(s, rules, players, out);
         } else {
-            by_bytes!(1 2 3 4 6 8);
+            by_bytes!(1 2 3 4 6 8 16 32 64);
         }
     }
 
@@ -135,7 +134,7 @@ impl<P: Word> Meeting<P> {
         let mut gains = [[0.0; 8]; N];
         let mut loss = 0.0;
         for_each_met!(self, s, |p, weight| {
-            let single = singles[p.size().min(MAX_PLAYERS)];
+            let single = singles[p.size().min(rules.most)];
             loss += weight * single.in_z;
             let gain = weight * single.in_x;
             for b in 0..N {
@@ -153,11 +152,11 @@ impl<P: Word> Meeting<P> {
     /// What a row with the pattern `s` gets, pair of positions by pair of positions.
     #[inline(always)]
     fn pairs(&self, s: P, rules: &Rules, players: usize, out: &mut [f64]) {
-        let rules = rules.pairs(s.size());
+        let (most, rules) = (rules.most, rules.pairs(s.size()));
         let mut failed = Vec::new();
         let (mut across, mut both_z, mut in_z) = (vec![0.0; players], 0.0, 0.0);
         for_each_met!(self, s, |p, weight| {
-            let rule = &rules[p.size().min(MAX_PLAYERS)];
+            let rule = &rules[p.size().min(most)];
             both_z += weight * rule.both_z;
             in_z += weight * rule.main.in_z;
             failed.clear();

@@ -1,4 +1,4 @@
-//! Ranked counts: n + m for deep trees, except at splits with many players. A path may have up to 64 players.
+//! Ranked counts: n + m for deep trees, except at splits with many players.
 //!
 //! Let S be the players that x fails at a leaf. A background row that fails some of S gives nothing. Of the others only the
 //! number of players that they fail matters, so all that a leaf needs to know of its background is $N_j(S)$: how many
@@ -19,6 +19,7 @@
 //! | `table` | the table of a split |
 //! | `couple` | two splits that share a table |
 //! | `gains` | what rows get by index, worked out in advance |
+//! | `wide` | patterns of more players than a number has bits |
 //! | `join`, `distinct` | a split with more players: its distinct rows, and by which of the next three it is worked out |
 //! | `bits` | such a split, whose background rows are bits |
 //! | `leaf` | a leaf of such a split, by ranked counts of its own |
@@ -47,6 +48,7 @@ mod pool;
 mod read;
 mod table;
 mod walk;
+mod wide;
 mod worth;
 
 use std::ops::Range;
@@ -72,7 +74,10 @@ use pass::{Built, Ingredients, Room};
 use pool::Pool;
 use read::{BLOCKS, Gathering, Read};
 use table::READERS;
+use wide::WIDE_BITS;
 
+/// The most players on a path: a pattern has a bit for each of a split's other players, and two for the class.
+pub(crate) const MOST_ON_PATH: usize = WIDE_BITS - 1;
 /// Bytes of arrays that are kept for later passes, for each pass that is built at the same time.
 const MOST_KEPT: usize = 16 << 20;
 /// Trees that are summed by themselves.
@@ -174,12 +179,13 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         let of_tree = |t: usize| Batch::of_tree(t, &layouts[t], m, index.order());
         let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
         let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();
+        let most_on_path = trees.iter().map(|&t| compiled.trees[t].max_path).max().unwrap_or(0);
         let ingredients = Ingredients {
             background,
             total: background.total(),
             progress: &job.progress,
             coefficients: Coefficients::new(index),
-            rules: Rules::new(index, most_players(m, L::EXACT)),
+            rules: Rules::new(index, most_players(m, L::EXACT), most_on_path),
         };
         let cells = CellMap::new(index, compiled.n_players, compiled.n_outputs);
         let (rooms, built, gatherings, sums) = Default::default();

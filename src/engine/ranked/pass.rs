@@ -11,6 +11,7 @@ use super::join::{self, Joined, Rules};
 use super::layout::{Item, Layout, Site, Way};
 use super::table::{self, Tables, Values};
 use super::walk::{Indices, Pattern, Slots};
+use super::wide::Wide;
 use super::worth::Worth;
 use crate::engine::codes::{BLOCK, CodedRows, with_codes};
 use crate::engine::compiled::{CompiledTree, Leaf};
@@ -46,6 +47,7 @@ pub(super) struct Room<L> {
     large: Walk<u32>,
     narrow: Splits<u32, L>,
     wide: Splits<u128, L>,
+    widest: Splits<Wide, L>,
 }
 
 /// The indices of some blocks of rows at the splits of a batch, block by block and split by split, and room to find them.
@@ -88,6 +90,7 @@ impl<L: Lane> Default for Room<L> {
             large: Walk::default(),
             narrow: Splits::default(),
             wide: Splits::default(),
+            widest: Splits::default(),
         }
     }
 }
@@ -152,10 +155,11 @@ impl<const D: usize> Ingredients<'_, D> {
                 self.tables(counted, layout, tree, x.len(), (&mut room.ranked, &mut room.couple), &mut built.tables);
             }
             // An index has a bit for each of the other players, and two for the class.
-            Way::Joined if sites(layout, batch.way, pass).all(|site| site.others + 2 <= u32::BITS) => {
-                self.splits(batch, layout, tree, x, &mut room.narrow, &mut built.joined);
-            }
-            Way::Joined => self.splits(batch, layout, tree, x, &mut room.wide, &mut built.joined),
+            Way::Joined => match sites(layout, batch.way, pass).map(|site| site.others + 2).max() {
+                Some(..=u32::BITS) => self.splits(batch, layout, tree, x, &mut room.narrow, &mut built.joined),
+                Some(..=u128::BITS) => self.splits(batch, layout, tree, x, &mut room.wide, &mut built.joined),
+                _ => self.splits(batch, layout, tree, x, &mut room.widest, &mut built.joined),
+            },
         }
     }
 

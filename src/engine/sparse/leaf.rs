@@ -1,9 +1,11 @@
 //! What the pairs that meet at a leaf get.
 
+use super::Zs;
 use super::level::{Level, NOBODY, Standing};
 use crate::engine::codes::SET;
 use crate::engine::compiled::{CompiledTree, Leaf, MAX_PLAYERS};
 use crate::engine::rules;
+use crate::engine::sets::WideSet;
 use crate::engine::task::{BackgroundRows, Task};
 use crate::index::{Index, Singles};
 use crate::simd::Aligned;
@@ -32,7 +34,7 @@ pub(super) struct Gains<'a> {
 impl<'a> Gains<'a> {
     pub(super) fn new(task: &'a Task<'a>, background: &'a BackgroundRows<'a>, cells: usize) -> Self {
         let w = Weights::up_to(task.compiled.max_path());
-        let k = task.trees.iter().map(|&t| task.compiled.trees[t].max_path).max().unwrap_or(0);
+        let k = task.trees.iter().map(|&t| task.compiled.trees[t].max_path).max().unwrap_or(0).min(MAX_PLAYERS);
         let singles = singles(task.index, &w, k);
         Self { task, background, w, cells, singles, stride: k + 1 }
     }
@@ -132,7 +134,7 @@ impl<'a> AtLeaf<'a> {
     #[inline(always)]
     pub(super) fn settle(&mut self, position: usize, player: u32, split: &Level, sums: &mut [f64]) {
         let Task { compiled, index, .. } = *self.gains.task;
-        if index.order() != 1 || self.tree.width != 1 {
+        if index.order() != 1 || self.tree.width != 1 || position >= MAX_PLAYERS {
             return;
         }
         let cell = self.tree.players[player as usize] as usize * compiled.n_outputs + self.tree.output.first();
@@ -152,6 +154,9 @@ impl<'a> AtLeaf<'a> {
     pub(super) fn reached(&mut self, number: usize, path: &[Standing], at: &Level, sums: &mut [f64]) {
         let leaf = Leaf::of(self.tree, number);
         let Task { compiled, index, .. } = *self.gains.task;
+        if path.len() > MAX_PLAYERS {
+            return self.long_path(path, at, leaf, sums);
+        }
         if index.order() == 1 {
             return match path.len() {
                 0..=8 => self.rows::<1>(path, at, leaf, sums),
@@ -170,6 +175,32 @@ impl<'a> AtLeaf<'a> {
                 rest &= rest - 1;
                 let weight = self.weights[z];
                 rules::leaf(index, &self.gains.w, &at.s_x[z], &at.s_z[x], player, two, |cell, c| {
+                    leaf.add(weight * c, sums, cell, compiled.n_outputs);
+                });
+            }
+        }
+    }
+
+    /// The same for a path with more players than a word has bits. Few leaves of few trees have one.
+    #[inline(always)]
+    fn long_path(&self, path: &[Standing], at: &Level, leaf: Leaf<'_>, sums: &mut [f64]) {
+        let Task { compiled, index, .. } = *self.gains.task;
+        let player = |j: usize| self.tree.players[path[j].player as usize] as usize;
+        let two = |i: usize, j: usize| player(i) * compiled.n_players + player(j);
+        let mut of_z: Vec<Option<WideSet>> = vec![None; NOBODY];
+        for (x, sums) in sums.chunks_exact_mut(self.gains.cells).enumerate() {
+            let mut rest = at.met(x);
+            if rest == 0 {
+                continue;
+            }
+            let s_z = long_set(at.s_z[x], path, |standing| standing.x >> x & 1 == 0);
+            while rest != 0 {
+                let z = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let fails = |z_of: &Zs| z_of[z / SET] >> (z % SET) & 1 == 0;
+                let s_x = of_z[z].get_or_insert_with(|| long_set(at.s_x[z], path, |standing| fails(&standing.z)));
+                let weight = self.weights[z];
+                rules::leaf(index, &self.gains.w, s_x, &s_z, player, two, |cell, c| {
                     leaf.add(weight * c, sums, cell, compiled.n_outputs);
                 });
             }
@@ -203,4 +234,14 @@ impl<'a> AtLeaf<'a> {
             }
         }
     }
+}
+
+/// The positions of the players of a path that somebody fails, of whom those with a bit in a word are known already.
+fn long_set(first: u64, path: &[Standing], fails: impl Fn(&Standing) -> bool) -> WideSet {
+    let mut words = vec![0; path.len().div_ceil(MAX_PLAYERS)];
+    words[0] = first;
+    for (position, _) in path.iter().enumerate().skip(MAX_PLAYERS).filter(|(_, standing)| fails(standing)) {
+        words[position / MAX_PLAYERS] |= 1 << (position % MAX_PLAYERS);
+    }
+    WideSet::of_words(words)
 }

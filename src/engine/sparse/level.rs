@@ -34,7 +34,8 @@ pub(super) const NOBODY: usize = SETS * SET;
 pub(super) struct Level {
     /// The background rows that each row still meets, set by set.
     met: [[u64; SET]; SETS],
-    /// $S_Z$ of the pairs of each row: the players that the row has failed; bit j is the path's j-th player.
+    /// $S_Z$ of the pairs of each row: the players that the row has failed; bit j is the path's j-th player. There are bits
+    /// for the first 64 of them.
     pub(super) s_z: [u64; SET],
     /// $S_X$ of the pairs of each background row: the players that the background row has failed;
     /// last, that of [`NOBODY`].
@@ -80,7 +81,8 @@ impl Level {
         if any == 0 {
             return false;
         }
-        let bit = 1_u64 << at;
+        // Players for whom a word has no bit are known by their standing alone.
+        let bit = 1_u64.checked_shl(at).unwrap_or(0);
         for x in 0..N {
             self.s_z[x] = above.s_z[x] | if standing.x >> x & 1 == 0 { bit } else { 0 };
         }

@@ -1,10 +1,11 @@
 //! Sparse pairs: only the pairs of patterns that meet.
 //!
-//! This engine serves calls with too few rows to pay for tables or ranked counts. A path may have up to 64 players.
+//! This engine serves calls with too few rows to pay for tables or ranked counts. A path may have any number of players.
 //! Pairs are kept as bits: on the way down the tree, bit z of a row's set says whether the row x and the background row
 //! z still meet, that is, whether no player has failed for both. One AND updates a row's pairs with 64 background rows
 //! at once, so a pair costs more than a bit only at the leaves where it meets. There $p \mathbin{|} b$ is full, hence
-//! $S_X$ is the complement of $b$ and $S_Z$ is that of $p$: all pairs of one row share their $S_Z$.
+//! $S_X$ is the complement of $b$ and $S_Z$ is that of $p$: all pairs of one row share their $S_Z$. Both are machine words,
+//! except at leaves with more players than a word has bits.
 //!
 //! | file | what |
 //! |---|---|

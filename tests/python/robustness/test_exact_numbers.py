@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arborshap import ForestBuilder, InputError, ModelError, TreeExplainer
+from arborshap import ForestBuilder, ModelError, TreeExplainer
 from support.exact import errors, of_coalitions, of_pairs, worths, worths_by_cover
 from support.stress import Case, background_cases, chain, chain_case, complete_trees, path_dependent_cases
 
@@ -51,12 +51,10 @@ def test_path_dependent(index: str) -> None:
 def test_a_thousand_players_on_a_path(index: str) -> None:
     case = chain_case(1000)
     exact = of_pairs(case.forest, case.X, case.Z, index)
-    for engine in ("auto", "pattern", "counts"):
+    for engine in ("auto", *ENGINES):
         explainer = TreeExplainer(case.forest, case.Z, engine=engine, n_jobs=1)
         values = explainer(case.X, index=index).values  # type: ignore[arg-type]
         assert errors(values, exact).max() < 4e-15 * scale(case), engine
-    with pytest.raises(InputError, match="players on a path"):
-        TreeExplainer(case.forest, case.Z, engine="sparse")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -19,9 +19,8 @@ pub(crate) fn explainer(forest: &Forest, players: &Players, z: &Matrix, weights:
     builder.build(&Job::new(1)).expect("a valid case")
 }
 
-/// Rows explained by this engine or, if it cannot explain the forest, by the one that the plan chooses.
+/// Rows explained by this engine.
 pub(crate) fn explain(engine: Engine, explainer: &Explainer, x: &Matrix, index: Index, threads: usize) -> Vec<f64> {
-    let engine = if explainer.plan(x.rows().len(), index, engine).is_ok() { engine } else { Engine::Auto };
     explainer.explain(&x.rows(), index, engine, &Job::new(threads)).expect("valid rows can be explained")
 }
 
