@@ -6,6 +6,7 @@ use super::tables::{Histogram, PatternForest};
 use super::task::BackgroundRows;
 use crate::error::{Error, Result};
 use crate::job::Job;
+use crate::simd::prefetch;
 
 /// What is known of a background: its histogram, its rows, or both.
 #[derive(Clone, Copy)]
@@ -76,6 +77,10 @@ fn leaves_of<C: Code>(tree: &CompiledTree, block: &[C], leaves: &mut [usize]) {
                 let code = block[split.test.column as usize * BLOCK + *row];
                 let left = code.within(C::from_u32(split.test.lo), C::from_u32(split.test.span));
                 *at = if left { split.left } else { split.right };
+                if let Place::Split(next) = at.place() {
+                    prefetch(&tree.splits, next);
+                    prefetch(&tree.splits, next + 1);
+                }
                 true
             }
         });

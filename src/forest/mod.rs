@@ -19,6 +19,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::job::Workers;
 use crate::rows::Rows;
+use crate::simd::prefetch;
 use validate::InOrder;
 
 /// A node of a tree: internal, or a leaf.
@@ -112,6 +113,9 @@ impl Tree {
                 Node::Split(split) => {
                     let left = split.goes_left(rows.cell(*row, split.feature as usize));
                     *n = if left { split.left } else { split.right };
+                    // Nodes begin anywhere in a cache line, so one may go on in the next line.
+                    prefetch(&self.nodes, *n as usize);
+                    prefetch(&self.nodes, *n as usize + 1);
                     true
                 }
             });
