@@ -46,3 +46,33 @@ fn large_tables_are_not_made_for_one_call() {
     assert_eq!((large.by_tables, large.by_counts), (0, 8), "{}", large.reason);
     assert!(large.reason.contains("too much"), "{}", large.reason);
 }
+
+/// Every path is explained by counts or by pairs. What pairs of players get takes too much memory by counts where paths are
+/// long.
+#[test]
+fn long_paths_are_not_walked() {
+    let way = |players: u32, index: Index, engine: Engine| {
+        let nodes = (0..players).flat_map(|i| [Node::Split(Split::at(i, 0.0, 2 * i + 1, 2 * i + 2)), Node::Leaf(i)]);
+        let tree = Tree::new(
+            nodes.chain([Node::Leaf(players)]).collect(),
+            (0..=players).map(f64::from).collect(),
+            Output::One(0),
+        );
+        let width = players as usize;
+        let forest = Forest::new(vec![tree], width, vec![0.0]).expect("a chain");
+        let explainer = explainer(&forest, &Players::single(width), &Matrix::new(vec![1.0; 3 * width], width), None);
+        let plan = explainer.plan(5, index, engine);
+        (plan.by_counts, plan.by_pairs)
+    };
+    for (players, index, want) in [
+        (64, Index::Taylor, (1, 0)),
+        (65, Index::Taylor, (0, 1)),
+        (65, Index::Shapley, (1, 0)),
+        (511, Index::Banzhaf, (1, 0)),
+        (512, Index::Banzhaf, (0, 1)),
+    ] {
+        assert_eq!(way(players, index, Engine::Counts), want, "{players} players, {index:?}");
+        assert_eq!(way(players, index, Engine::Sparse), (0, 1), "{players} players, {index:?}");
+        assert_ne!(way(players, index, Engine::Auto), (0, 0), "{players} players, {index:?}");
+    }
+}

@@ -7,7 +7,7 @@ use super::values::{common_values, sums_are_equal};
 
 /// Trees with more players on a path than this have no tables: a table has 2^players entries.
 const TABLE_PLAYERS: usize = 13;
-/// Trees with more players on a path than this have no sparse pairs: a pattern is one machine word.
+/// So many players of a path have a bit in a machine word; sparse pairs put the sets of longer paths together at their leaves.
 pub(crate) const MAX_PLAYERS: usize = 64;
 /// The most background patterns that all leaves of a tree may have for tables.
 const MOST_ENTRIES: f64 = (1 << 24) as f64;

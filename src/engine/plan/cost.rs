@@ -4,7 +4,7 @@
 
 use super::Circumstances;
 use crate::engine::compiled::{Compiled, CompiledTree, Shape};
-use crate::engine::ranked::{GROUP, MOST_ON_PATH, most_others, most_players};
+use crate::engine::ranked::{GROUP, most_on_path, most_others, most_players};
 use crate::index::Index;
 
 /// Nanoseconds.
@@ -79,6 +79,8 @@ const NEAR_BYTES: f64 = 262_144.0;
 const NEAR_PLAYERS: usize = 12;
 /// Codes and sums of ranked counts stay in the cache if there are at most so many columns.
 const NEAR_COLUMNS: usize = 256;
+/// About the most players that a pair which meets at a leaf has failed.
+const MOST_FAILED: f64 = 20.0;
 /// Bytes of a count: the one that is kept, and those that each thread makes of its part.
 const COUNT_BYTES: f64 = 16.0;
 
@@ -213,7 +215,7 @@ fn of_walk(tree: &CompiledTree, now: &Circumstances) -> f64 {
 
 /// A tree, by ranked counts. There are none without a background, and where a path has too many players.
 fn of_counts(compiled: &Compiled, tree: &CompiledTree, now: &Circumstances) -> f64 {
-    if now.background == 0 || tree.max_path > MOST_ON_PATH {
+    if now.background == 0 || tree.max_path > most_on_path(now.index) {
         return of_pairs(tree, now);
     }
     let (n, m) = (now.rows as f64, now.background as f64);
@@ -269,7 +271,8 @@ fn of_pairs(tree: &CompiledTree, now: &Circumstances) -> f64 {
         return of_walk(tree, now);
     }
     let width = tree.width as f64;
-    let cells = if now.index.order() == 1 { 1.0 } else { players / leaves.max(1.0) };
+    // Rows that meet at the end of a long path have failed few of its players.
+    let cells = if now.index.order() == 1 { 1.0 } else { (players / leaves.max(1.0)).min(MOST_FAILED) };
     let sets = (m / 128.0).ceil();
     let met = 0.55 * leaves * (1.0 - (-meets * m.min(128.0) / leaves.max(1.0)).exp());
     let nodes = price::NODE * (n / 64.0).ceil() * sets * 2.0 * tree.splits.len() as f64;

@@ -13,7 +13,7 @@ use cost::Costs;
 use words::{Bytes, Count, Time};
 
 use super::compiled::{Compiled, CompiledTree};
-use super::ranked::{MOST_ON_PATH, ROUND_BYTES, sum_bytes};
+use super::ranked::{ROUND_BYTES, most_on_path, sum_bytes};
 use crate::index::Index;
 
 /// Which way a caller asks for.
@@ -200,7 +200,7 @@ impl Plan {
             self.ways.fit
         } else {
             match self.ways.rest {
-                Way::Counts if tree.max_path > MOST_ON_PATH => Way::Pairs,
+                Way::Counts if tree.max_path > most_on_path(self.index) => Way::Pairs,
                 way => way,
             }
         }

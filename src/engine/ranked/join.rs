@@ -4,6 +4,8 @@
 //! are counted and the index is one of players, they become `bits`, or go by `leaf` where that is cheaper; weights go by
 //! `leaf` or `meet`, and an index of pairs goes by `meet`.
 
+use std::sync::OnceLock;
+
 use super::bits::{BitRows, CLASSES, NOBODY};
 use super::coefficients::{Coefficients, moment};
 use super::counts::Lane;
@@ -19,14 +21,16 @@ use crate::engine::codes::BLOCK;
 use crate::index::{Index, Pairs, Singles};
 use crate::weights::Weights;
 
-/// What pairs of patterns get by the sizes of their sets, one list for each number of players that the row fails.
+/// What pairs of patterns get by the sizes of their sets.
 pub(super) struct Rules {
     pub(super) order: u32,
-    /// For an index of players, and for one of pairs.
-    singles: Vec<Singles>,
-    pairs: Vec<Pairs>,
     /// The most players of a path.
     pub(super) most: usize,
+    index: Index,
+    w: Weights,
+    /// For each number of players that the row fails, once somebody asks: by the number that the background row fails.
+    singles: Vec<OnceLock<Vec<Singles>>>,
+    pairs: Vec<OnceLock<Vec<Pairs>>>,
     coefficients: Coefficients<{ moment::SINGLE }>,
     /// Leaves of up to this many players are worked out by ranked counts of their own.
     counted: usize,
@@ -35,38 +39,35 @@ pub(super) struct Rules {
 impl Rules {
     /// For paths of up to `most` players.
     pub(super) fn new(index: Index, counted: usize, most: usize) -> Self {
-        let w = Weights::up_to(most);
-        let sizes = || (0..=most).flat_map(|s| (0..=most).map(move |j| (j, s))).map(|(j, s)| (j, j + s));
-        // Two disjoint sets have at most all players.
-        let of = |(x, xz): (usize, usize)| if xz <= most { (x, xz) } else { (0, 0) };
-        let (mut singles, mut pairs) = (Vec::new(), Vec::new());
-        if index.order() == 1 {
-            singles.extend(sizes().map(of).map(|(x, xz)| index.singles(&w, x, xz)));
-        } else {
-            pairs.extend(sizes().map(of).map(|(x, xz)| index.pairs(&w, x, xz)));
-        }
         Self {
             order: index.order(),
-            singles,
-            pairs,
             most,
+            index,
+            w: Weights::up_to(most),
+            singles: (0..=most).map(|_| OnceLock::new()).collect(),
+            pairs: (0..=most).map(|_| OnceLock::new()).collect(),
             coefficients: Coefficients::new(index),
             counted: if index.order() == 1 { counted } else { 0 },
         }
     }
-}
 
-impl Rules {
     /// What single players get if the row fails `s` of them, by the number that the background row fails.
     #[inline(always)]
     pub(super) fn singles(&self, s: usize) -> &[Singles] {
-        &self.singles[s * (self.most + 1)..][..=self.most]
+        self.singles[s].get_or_init(|| self.sizes(s).map(|(x, xz)| self.index.singles(&self.w, x, xz)).collect())
     }
 
     /// The same for pairs of players.
     #[inline(always)]
     pub(super) fn pairs(&self, s: usize) -> &[Pairs] {
-        &self.pairs[s * (self.most + 1)..][..=self.most]
+        self.pairs[s].get_or_init(|| self.sizes(s).map(|(x, xz)| self.index.pairs(&self.w, x, xz)).collect())
+    }
+
+    /// The sizes of $S_X$ and $S_{XZ}$ for every number of players that a background row fails.
+    fn sizes(&self, s: usize) -> impl Iterator<Item = (usize, usize)> {
+        // Two disjoint sets have at most all players.
+        let most = self.most;
+        (0..=most).map(move |j| if j + s <= most { (j, j + s) } else { (0, 0) })
     }
 }
 

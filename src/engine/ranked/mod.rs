@@ -56,7 +56,7 @@ use std::sync::Mutex;
 
 use super::cells::CellMap;
 use super::codes::{BLOCK, CodedRows};
-use super::compiled::{Compiled, CompiledTree};
+use super::compiled::{Compiled, CompiledTree, MAX_PLAYERS};
 use super::task::{BackgroundRows, Task};
 use crate::error::Result;
 use crate::index::Index;
@@ -76,8 +76,6 @@ use read::{BLOCKS, Gathering, Read};
 use table::READERS;
 use wide::WIDE_BITS;
 
-/// The most players on a path: a pattern has a bit for each of a split's other players, and two for the class.
-pub(crate) const MOST_ON_PATH: usize = WIDE_BITS - 1;
 /// Bytes of arrays that are kept for later passes, for each pass that is built at the same time.
 const MOST_KEPT: usize = 16 << 20;
 /// Trees that are summed by themselves.
@@ -119,6 +117,12 @@ fn with_lanes<const D: usize>(
     } else {
         Engine::<D, u16>::new(task, background).all(cells, out)
     }
+}
+
+/// The most players on a path: a pattern has a bit for each of a split's other players, and two for the class. What pairs of
+/// players get at a split takes memory for each of them, so for an index of pairs there are as many as a word has bits.
+pub(crate) fn most_on_path(index: Index) -> usize {
+    if index.order() == 1 { WIDE_BITS - 1 } else { MAX_PLAYERS }
 }
 
 /// The most players besides a split's own for which its table is cheaper than bits of `m` background rows, if as many rows
@@ -179,13 +183,13 @@ impl<'a, const D: usize, L: Lane> Engine<'a, D, L> {
         let of_tree = |t: usize| Batch::of_tree(t, &layouts[t], m, index.order());
         let of_group = |first: usize| (first..trees.len().min(first + GROUP)).flat_map(of_tree).collect();
         let groups = (0..trees.len()).step_by(GROUP).map(of_group).collect();
-        let most_on_path = trees.iter().map(|&t| compiled.trees[t].max_path).max().unwrap_or(0);
+        let longest = trees.iter().map(|&t| compiled.trees[t].max_path).max().unwrap_or(0);
         let ingredients = Ingredients {
             background,
             total: background.total(),
             progress: &job.progress,
             coefficients: Coefficients::new(index),
-            rules: Rules::new(index, most_players(m, L::EXACT), most_on_path),
+            rules: Rules::new(index, most_players(m, L::EXACT), longest),
         };
         let cells = CellMap::new(index, compiled.n_players, compiled.n_outputs);
         let (rooms, built, gatherings, sums) = Default::default();
