@@ -195,8 +195,8 @@ The cost model chooses an engine for each tree and call:
   time as the bits of a word. Then the cost of that split grows with the product of the two numbers of rows, but that of
   the others does not.
 - *Sparse pairs* cost n * m, but only one bit per pair and node. They suit calls with few rows.
-- *The walk* is the paper's algorithm, for 64 background rows at once. It costs n * m and is taken only if it is asked for;
-  two panels show it for comparison."""
+- *The walk* is the paper's algorithm, for 64 background rows at once. It costs n * m and is taken only if it is asked
+  for; two panels show it for comparison."""
 
 PEER_POINTS = """\
 shap and woodelf are timed as a whole where that takes a few seconds. Otherwise they are timed on a tenth of the trees,
